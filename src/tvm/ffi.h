@@ -1,0 +1,57 @@
+// For files under src/tvm and src/lower only: calls of TVM's global functions, with errors as values.
+#pragma once
+
+#include <tvm/ffi/tvm_ffi.h>
+
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "tvm/object.h"
+
+namespace tw::tvm_api {
+
+namespace ffi = ::tvm::ffi;
+using Any = ffi::Any;
+
+struct ObjectData {
+  Any any;
+};
+
+inline const Any& Get(const Object& object) { return object.data().any; }
+
+template <typename Handle>
+Handle Wrap(Any any) {
+  return Handle(Object(std::make_shared<ObjectData>(ObjectData{std::move(any)})));
+}
+
+// Calls the global function `name`. Throws tvm::ffi::Error as TVM does; wrap calls in Catch.
+template <typename... Args>
+Any Call(const char* name, Args&&... args) {
+  return ffi::Function::GetGlobalRequired(name)(std::forward<Args>(args)...);
+}
+
+// Runs `body`, turning what TVM throws into an Error that begins with `what`. `body` returns a T or Result<T>.
+template <typename Body>
+auto Catch(Code code, const std::string& what, Body&& body) {
+  using R = decltype(body());
+  if constexpr (requires(R r) { r.error(); }) {
+    try {
+      return body();
+    } catch (const ffi::Error& e) {
+      return R(Error{code, what + ": " + e.message()});
+    } catch (const std::exception& e) {
+      return R(Error{code, what + ": " + e.what()});
+    }
+  } else {
+    try {
+      return Result<R>(body());
+    } catch (const ffi::Error& e) {
+      return Result<R>(Error{code, what + ": " + e.message()});
+    } catch (const std::exception& e) {
+      return Result<R>(Error{code, what + ": " + e.what()});
+    }
+  }
+}
+
+}  // namespace tw::tvm_api

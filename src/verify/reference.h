@@ -1,0 +1,73 @@
+// What a program must compute: seeded inputs and the expected outputs with their tolerances.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/result.h"
+#include "leir/ast.h"
+#include "tvm/module.h"
+
+namespace tw::verify {
+
+// How inputs are drawn. Every value depends only on (seed, argument index, element index).
+enum class Distribution {
+  kUniform,   // [-1, 1) for floats, small integers for integers
+  kNormal,    // standard normal
+  kPositive,  // [0.5, 1.5): for programs with log, sqrt, division
+};
+
+// Fills `data` with `count` elements of `dtype` for argument `argument`.
+void FillInput(Distribution distribution, uint64_t seed, int argument, DType dtype, int64_t count,
+               void* data);
+
+// Expected values of one output: at `index` (flat, row-major), or everywhere when `index` is empty.
+struct ExpectedOutput {
+  int argument = 0;
+  std::vector<int64_t> index;
+  std::vector<double> value;
+  double scale = 1;      // root mean square of the expected values: what an absolute error is measured against
+};
+
+struct Reference {
+  uint64_t seed = 1;
+  Distribution distribution = Distribution::kUniform;
+  std::vector<tvm_api::Argument> arguments;
+  std::vector<ExpectedOutput> outputs;
+  int64_t reduction_length = 1;  // longest chain of accumulations behind one output
+  std::string oracle;            // "interpreter" or "unscheduled"
+
+  Status Save(const std::filesystem::path& path) const;
+  static Result<Reference> Load(const std::filesystem::path& path);
+};
+
+// Expected outputs by the LEIR interpreter in double precision: all of them where that takes at most
+// `max_statements` statement executions, else at points spread over each output (corners, and `points`
+// drawn with `seed`).
+Result<Reference> ReferenceFromInterpreter(const leir::Program& program, uint64_t seed,
+                                           Distribution distribution, int points,
+                                           int64_t max_statements);
+
+// Expected outputs are those that `outputs` holds (one buffer per output argument, from the unscheduled
+// compiled program).
+Reference ReferenceFromOutputs(const std::vector<tvm_api::Argument>& arguments, uint64_t seed,
+                               Distribution distribution, const std::vector<const void*>& outputs);
+
+// Largest error allowed at one element of `dtype`, for an expected value and its output's scale
+// (docs/verification.md): eps * (16 + 4 sqrt(reduction_length)) * max(|expected|, scale).
+double Tolerance(DType dtype, int64_t reduction_length, double expected, double scale);
+
+// Compares one output buffer. Returns the largest error over its tolerance (<= 1 is right; infinity where
+// one side is NaN and the other is not, NaN equals NaN) and where it is.
+struct Comparison {
+  double worst = 0;
+  int64_t index = 0;
+  double got = 0;
+  double expected = 0;
+};
+Comparison Compare(const Reference& reference, const ExpectedOutput& output, const void* data);
+
+}  // namespace tw::verify
