@@ -1,9 +1,11 @@
 // For files under src/tvm and src/lower only: calls of TVM's global functions, with errors as values.
 #pragma once
 
+#include <tvm/ffi/reflection/accessor.h>
 #include <tvm/ffi/tvm_ffi.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/result.h"
@@ -29,6 +31,29 @@ Handle Wrap(Any any) {
 template <typename... Args>
 Any Call(const char* name, Args&&... args) {
   return ffi::Function::GetGlobalRequired(name)(std::forward<Args>(args)...);
+}
+
+// The reflected field `name` of `object` or of its base types. Throws tvm::ffi::Error when there is none.
+inline Any Field(const Any& object, std::string_view name) {
+  const auto reference = object.cast<ffi::ObjectRef>();
+  const TVMFFITypeInfo* type = TVMFFIGetTypeInfo(reference->type_index());
+  Any value;
+  const bool found =
+      ffi::reflection::ForEachFieldInfoWithEarlyStop(type, [&](const TVMFFIFieldInfo* field) {
+        if (std::string_view(field->name.data, field->name.size) != name) return false;
+        value = ffi::reflection::FieldGetter(field)(reference);
+        return true;
+      });
+  if (!found) {
+    TVM_FFI_THROW(AttributeError) << object.GetTypeKey() << " has no field `" << std::string(name)
+                                  << "`";
+  }
+  return value;
+}
+
+// True when `object` is of the type registered under `type_key` exactly.
+inline bool IsA(const Any& object, std::string_view type_key) {
+  return std::string_view(object.GetTypeKey()) == type_key;
 }
 
 // Runs `body`, turning what TVM throws into an Error that begins with `what`. `body` returns a T or Result<T>.

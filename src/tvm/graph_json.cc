@@ -1,0 +1,190 @@
+#include "tvm/graph_json.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tvm/ffi.h"
+
+namespace tw::tvm_api {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kMaxTextNesting = 32;    // of JSON brackets; TVM writes 5
+constexpr int kMaxGraphDepth = 4000;   // of references; a frame of TVM's reader takes about 1 KB
+
+// What a reflected field may hold.
+struct FieldRule {
+  std::string name;
+  bool is_reference = false;      // an index of a node, not a number
+  bool is_needed = false;         // TVM dereferences it without looking
+  bool elements_needed = false;   // the same for the elements of an array
+};
+
+struct TypeRule {
+  int32_t index = 0;
+  bool is_opaque = false;  // read by a function of its own
+  std::vector<FieldRule> fields;
+};
+
+// TVM may leave these empty although their schema does not say Optional.
+bool MayBeEmpty(std::string_view schema_type) {
+  constexpr std::string_view kTypes[] = {"Optional", "Any",      "Union",   "None",        "Variant",
+                                         "ir.Span",  "ir.Attrs", "ir.Range", "ir.SourceMap"};
+  return std::find(std::begin(kTypes), std::end(kTypes), schema_type) != std::end(kTypes);
+}
+
+FieldRule RuleOf(std::string_view type_key, const TVMFFIFieldInfo& field) {
+  FieldRule rule{std::string(field.name.data, field.name.size)};
+  switch (field.field_static_type_index) {
+    case ffi::TypeIndex::kTVMFFINone:
+    case ffi::TypeIndex::kTVMFFIBool:
+    case ffi::TypeIndex::kTVMFFIInt:
+    case ffi::TypeIndex::kTVMFFIFloat:
+    case ffi::TypeIndex::kTVMFFIDataType:
+      return rule;
+    default:
+      rule.is_reference = true;
+  }
+  const Json metadata =
+      Json::parse(std::string_view(field.metadata.data, field.metadata.size), nullptr, false);
+  if (!metadata.is_object() || !metadata.contains("type_schema")) return rule;
+  const Json schema = Json::parse(metadata["type_schema"].get<std::string>(), nullptr, false);
+  // Relax types ride along in a PrimFunc's type and leave out what they do not know.
+  if (!schema.is_object() || type_key.starts_with("relax.")) return rule;
+  const std::string type = schema.value("type", "Any");
+  rule.is_needed = !MayBeEmpty(type);
+  if (type == "ffi.Array" && schema.contains("args") && !schema["args"].empty()) {
+    rule.elements_needed = !MayBeEmpty(schema["args"][0].value("type", "Any"));
+  }
+  return rule;
+}
+
+// Throws tvm::ffi::Error when the type is not registered.
+TypeRule RuleOf(const std::string& type_key) {
+  TypeRule rule;
+  const TVMFFIByteArray key{type_key.data(), type_key.size()};
+  TVM_FFI_CHECK_SAFE_CALL(TVMFFITypeKeyToIndex(&key, &rule.index));
+  static const ffi::reflection::TypeAttrColumn from_json(
+      ffi::reflection::type_attr::kDataFromJson);
+  rule.is_opaque = from_json[rule.index] != nullptr;
+  if (rule.index >= ffi::TypeIndex::kTVMFFIStaticObjectBegin) {
+    ffi::reflection::ForEachFieldInfo(TVMFFIGetTypeInfo(rule.index),
+                                      [&](const TVMFFIFieldInfo* field) {
+                                        rule.fields.push_back(RuleOf(type_key, *field));
+                                      });
+  }
+  return rule;
+}
+
+class Checker {
+ public:
+  explicit Checker(const Json& nodes) : nodes_(nodes), depth_(nodes.size(), 1) {}
+
+  Status Check() {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) TW_CHECK(CheckNode(i));
+    return Ok();
+  }
+
+ private:
+  Status CheckNode(std::size_t index) {
+    const Json& node = nodes_[index];
+    if (!node.is_object() || !node.contains("type") || !node["type"].is_string()) {
+      return Fail(Code::kUsage, "node {} has no \"type\"", index);
+    }
+    const std::string type = node["type"];
+    auto rule = rules_.find(type);
+    if (rule == rules_.end()) rule = rules_.emplace(type, RuleOf(type)).first;
+    if (rule->second.index == ffi::TypeIndex::kTVMFFINone) return Ok();
+    if (!node.contains("data")) {
+      return Fail(Code::kUsage, "node {} ({}) has no \"data\"", index, type);
+    }
+    const Json& data = node["data"];
+    switch (rule->second.index) {
+      case ffi::TypeIndex::kTVMFFIArray:
+      case ffi::TypeIndex::kTVMFFIList:
+      case ffi::TypeIndex::kTVMFFIMap:
+      case ffi::TypeIndex::kTVMFFIDict:
+        if (!data.is_array()) {
+          return Fail(Code::kUsage, "node {} ({}) does not hold a list", index, type);
+        }
+        for (const Json& element : data) TW_CHECK(CheckReference(index, element));
+        return Ok();
+      default:
+        return CheckFields(index, rule->second);
+    }
+  }
+
+  Status CheckFields(std::size_t index, const TypeRule& rule) {
+    const Json& data = nodes_[index]["data"];
+    if (rule.is_opaque || !data.is_object()) return Ok();  // TVM checks scalars itself
+    for (const FieldRule& field : rule.fields) {
+      if (!field.is_reference || !data.contains(field.name)) continue;
+      const Json& reference = data[field.name];
+      TW_CHECK(CheckReference(index, reference));
+      const Json& target = nodes_[reference.get<std::size_t>()];
+      bool is_empty = field.is_needed && target["type"] == "None";
+      if (field.elements_needed && target["type"] == "ffi.Array") {
+        for (const Json& element : target["data"]) {
+          is_empty |= nodes_[element.get<std::size_t>()]["type"] == "None";
+        }
+      }
+      if (is_empty) {
+        return Fail(Code::kUsage, "node {} ({}): field {} is empty", index,
+                    nodes_[index]["type"].get<std::string>(), field.name);
+      }
+    }
+    return Ok();
+  }
+
+  Status CheckReference(std::size_t index, const Json& reference) {
+    if (!reference.is_number_integer() || reference < 0 || reference >= index) {
+      return Fail(Code::kUsage, "node {} ({}) refers to {}, which is not an earlier node", index,
+                  nodes_[index]["type"].get<std::string>(), reference.dump());
+    }
+    depth_[index] = std::max(depth_[index], depth_[reference.get<std::size_t>()] + 1);
+    if (depth_[index] > kMaxGraphDepth) {
+      return Fail(Code::kUsage, "the module nests more than {} deep", kMaxGraphDepth);
+    }
+    return Ok();
+  }
+
+  const Json& nodes_;
+  std::vector<int> depth_;
+  std::unordered_map<std::string, TypeRule> rules_;
+};
+
+}  // namespace
+
+Status CheckGraphJson(const std::string& json) {
+  bool too_deep = false;
+  const auto limit = [&](int depth, Json::parse_event_t, Json&) {
+    too_deep |= depth > kMaxTextNesting;
+    return true;
+  };
+  try {
+    const Json graph = Json::parse(json, limit);
+    if (too_deep || !graph.is_object() || !graph.contains("root_index") ||
+        !graph.contains("nodes") || !graph["nodes"].is_array()) {
+      return Fail(Code::kUsage,
+                  "not a TVM JSON graph ({{\"root_index\", \"nodes\"}}); write one with "
+                  "tvm.ir.save_json(module)");
+    }
+    const Json& root = graph["root_index"];
+    if (!root.is_number_integer() || root < 0 || root >= graph["nodes"].size()) {
+      return Fail(Code::kUsage, "TVM JSON graph: root_index {} is not a node", root.dump());
+    }
+    return Catch(Code::kUsage, "TVM JSON graph", [&]() -> Status {
+      Status status = Checker(graph["nodes"]).Check();
+      if (status) return status;
+      return Fail(Code::kUsage, "TVM JSON graph: {}", status.error().message);
+    });
+  } catch (const Json::exception& e) {
+    return Fail(Code::kUsage, "not valid JSON: {}", e.what());
+  }
+}
+
+}  // namespace tw::tvm_api
