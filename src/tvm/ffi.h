@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/dtype.h"
 #include "base/result.h"
 #include "tvm/object.h"
 
@@ -34,7 +35,7 @@ Any Call(const char* name, Args&&... args) {
 }
 
 // The reflected field `name` of `object` or of its base types. Throws tvm::ffi::Error when there is none.
-inline Any Field(const Any& object, std::string_view name) {
+inline Any GetField(const Any& object, std::string_view name) {
   const auto reference = object.cast<ffi::ObjectRef>();
   const TVMFFITypeInfo* type = TVMFFIGetTypeInfo(reference->type_index());
   Any value;
@@ -49,6 +50,10 @@ inline Any Field(const Any& object, std::string_view name) {
                                   << "`";
   }
   return value;
+}
+
+inline DLDataType ToDataType(DType type) {
+  return ffi::StringToDLDataType(ffi::String(std::string(LongName(type))));
 }
 
 // True when `object` is of the type registered under `type_key` exactly.

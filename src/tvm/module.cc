@@ -23,9 +23,9 @@ struct Function {
 std::vector<Function> PrimFuncs(const Any& module) {
   std::vector<Function> functions;
   for (const auto& [variable, function] :
-       Field(module, "functions").cast<ffi::Map<Any, Any>>()) {
+       GetField(module, "functions").cast<ffi::Map<Any, Any>>()) {
     if (!IsA(function, "tirx.PrimFunc")) continue;
-    functions.push_back({Field(variable, "name_hint").cast<std::string>(), function});
+    functions.push_back({GetField(variable, "name_hint").cast<std::string>(), function});
   }
   return functions;
 }
@@ -45,7 +45,7 @@ Result<Function> OnlyPrimFunc(const Any& module) {
 }
 
 Result<int64_t> ConstantExtent(const Any& extent, std::size_t axis) {
-  if (IsA(extent, "ir.IntImm")) return Field(extent, "value").cast<int64_t>();
+  if (IsA(extent, "ir.IntImm")) return GetField(extent, "value").cast<int64_t>();
   const std::string text = Call("node.TVMScriptPrinterScript", extent,
                                 Call("node.PrinterConfig", ffi::Map<ffi::String, Any>()))
                                .cast<std::string>();
@@ -56,13 +56,13 @@ Result<int64_t> ConstantExtent(const Any& extent, std::size_t axis) {
 // `parameter` is an ir.Var; one of a buffer has a tirx.BufferType.
 Result<Argument> ReadArgument(const Any& parameter) {
   Argument argument;
-  argument.name = Field(parameter, "name").cast<std::string>();
-  const Any type = Field(parameter, "ty");
+  argument.name = GetField(parameter, "name").cast<std::string>();
+  const Any type = GetField(parameter, "ty");
   if (!IsA(type, "tirx.BufferType")) {
     return Fail(Code::kUsage, "argument {} is a scalar or a pointer ({}); only buffers can be tuned",
                 argument.name, type.GetTypeKey());
   }
-  const DLDataType element = Field(Field(type, "dtype"), "dtype").cast<DLDataType>();
+  const DLDataType element = GetField(GetField(type, "dtype"), "dtype").cast<DLDataType>();
   const std::string name = ffi::DLDataTypeToString(element);
   const std::optional<DType> dtype = ParseDType(name);
   if (!dtype) {
@@ -70,7 +70,7 @@ Result<Argument> ReadArgument(const Any& parameter) {
                 argument.name, name);
   }
   argument.dtype = *dtype;
-  for (const Any& extent : Field(type, "shape").cast<Nodes>()) {
+  for (const Any& extent : GetField(type, "shape").cast<Nodes>()) {
     Result<int64_t> size = ConstantExtent(extent, argument.shape.size());
     if (!size) {
       return Fail(Code::kUsage, "argument {}: {}", argument.name, size.error().message);
@@ -89,26 +89,26 @@ void VisitWrites(const Any& node, const Visit& visit) {
   }
   if (node == nullptr) return;
   if (IsA(node, "tirx.BufferStore")) {
-    visit(Field(node, "buffer"));
+    visit(GetField(node, "buffer"));
   } else if (IsA(node, "s_tir.SBlock")) {
-    for (const Any& region : Field(node, "writes").cast<Nodes>()) visit(Field(region, "source"));
-    VisitWrites(Field(node, "body"), visit);
-    VisitWrites(Field(node, "init"), visit);
+    for (const Any& region : GetField(node, "writes").cast<Nodes>()) visit(GetField(region, "source"));
+    VisitWrites(GetField(node, "body"), visit);
+    VisitWrites(GetField(node, "init"), visit);
   } else if (IsA(node, "s_tir.SBlockRealize")) {
-    VisitWrites(Field(node, "block"), visit);
+    VisitWrites(GetField(node, "block"), visit);
   } else if (IsA(node, "tirx.SeqStmt")) {
-    VisitWrites(Field(node, "seq"), visit);
+    VisitWrites(GetField(node, "seq"), visit);
   } else if (IsA(node, "tirx.IfThenElse")) {
-    VisitWrites(Field(node, "then_case"), visit);
-    VisitWrites(Field(node, "else_case"), visit);
+    VisitWrites(GetField(node, "then_case"), visit);
+    VisitWrites(GetField(node, "else_case"), visit);
   } else if (IsA(node, "tirx.For") || IsA(node, "tirx.While") || IsA(node, "tirx.AttrStmt")) {
-    VisitWrites(Field(node, "body"), visit);
+    VisitWrites(GetField(node, "body"), visit);
   }
 }
 
 Result<std::vector<Argument>> ReadArguments(const Any& module) {
   TW_TRY(const Function function, OnlyPrimFunc(module));
-  const auto parameters = Field(function.function, "params").cast<Nodes>();
+  const auto parameters = GetField(function.function, "params").cast<Nodes>();
   std::vector<Argument> arguments;
   for (const Any& parameter : parameters) {
     Result<Argument> argument = ReadArgument(parameter);
@@ -117,7 +117,7 @@ Result<std::vector<Argument>> ReadArguments(const Any& module) {
     }
     arguments.push_back(std::move(*argument));
   }
-  VisitWrites(Field(function.function, "body"), [&](const Any& buffer) {
+  VisitWrites(GetField(function.function, "body"), [&](const Any& buffer) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (parameters[i].same_as(buffer)) arguments[i].is_output = true;
     }

@@ -165,7 +165,7 @@ std::string Target::ToJson() const {
 }
 
 std::string Target::Kind() const {
-  return Field(Field(Get(*this), "kind"), "name").cast<std::string>();
+  return GetField(GetField(Get(*this), "kind"), "name").cast<std::string>();
 }
 
 int Target::Cores() const {

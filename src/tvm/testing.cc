@@ -17,8 +17,7 @@ constexpr int64_t kReduction = 2;
 class Builder {
  public:
   explicit Builder(DType dtype)
-      : element_(ffi::StringToDLDataType(ffi::String(std::string(LongName(dtype))))),
-        is_float_(IsFloat(dtype)) {}
+      : element_(ToDataType(dtype)), is_float_(IsFloat(dtype)) {}
 
   Any Int(int64_t value) const { return Call("ir.IntImm", kIndex, value, nullptr); }
   Any Value(double value) const {
