@@ -15,14 +15,14 @@ namespace tw::tvm_api {
 struct Record {
   std::string trace_json;
   std::vector<double> run_seconds;  // empty when the record has none
-  std::string target_json;
+  std::string target_json;          // "" when the record has none
   int line = 0;                     // in the record file, from 1
   int workload = 0;                 // index into Database::workloads
   std::string error;                // why this line could not be read; then the rest is empty
 };
 
 struct Database {
-  std::vector<Module> workloads;
+  std::vector<Module> workloads;  // one a line; not defined() where the line could not be read
   std::vector<Record> records;
 };
 

@@ -73,9 +73,13 @@ Status Probe() {
               fmt::join(missing, ", "), InstallCommand());
 }
 
-Result<Versions> LoadOnce() {
+// The site-packages folder to load from.
+fs::path Site() {
   const char* home = std::getenv(kHomeVariable);
-  const fs::path site = home != nullptr && *home != '\0' ? home : TW_SITE_PACKAGES;
+  return home != nullptr && *home != '\0' ? home : TW_SITE_PACKAGES;
+}
+
+Result<Versions> CheckVersions(const fs::path& site) {
   std::error_code ignored;
   if (!fs::is_directory(site, ignored)) {
     return Fail(Code::kEnvironment,
@@ -86,10 +90,6 @@ Result<Versions> LoadOnce() {
   TW_TRY(versions.tvm, CheckVersion(site, "apache_tvm", "apache-tvm", kTvmVersion));
   TW_TRY(versions.tvm_ffi, CheckVersion(site, "apache_tvm_ffi", "apache-tvm-ffi", kTvmFfiVersion));
   versions.library_dir = (site / "tvm" / "lib").string();
-  for (const char* name : {"libtvm_runtime.so", "libtvm_runtime_extra.so", "libtvm_compiler.so"}) {
-    TW_CHECK(Open(fs::path(versions.library_dir) / name));
-  }
-  TW_CHECK(Catch(Code::kEnvironment, "probing TVM", Probe));
   return versions;
 }
 
@@ -99,10 +99,18 @@ Result<Versions> Load() {
   static std::mutex mutex;
   static std::optional<Versions> loaded;
   const std::lock_guard lock(mutex);
-  if (!loaded) {
-    TW_TRY(loaded, LoadOnce());
+  TW_TRY(Versions versions, CheckVersions(Site()));
+  if (loaded && loaded->library_dir == versions.library_dir) return versions;
+  if (loaded) {
+    return Fail(Code::kEnvironment, "TVM is loaded from {} already; a second copy cannot be",
+                loaded->library_dir);
   }
-  return *loaded;
+  for (const char* name : {"libtvm_runtime.so", "libtvm_runtime_extra.so", "libtvm_compiler.so"}) {
+    TW_CHECK(Open(fs::path(versions.library_dir) / name));
+  }
+  TW_CHECK(Catch(Code::kEnvironment, "probing TVM", Probe));
+  loaded = versions;
+  return versions;
 }
 
 std::string SystemCpu() { return Call("target.llvm_get_system_cpu").cast<std::string>(); }
