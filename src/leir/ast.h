@@ -37,7 +37,7 @@ using ExprPtr = std::shared_ptr<const Expr>;
 
 enum class Op {
   // leaves
-  kNumber,  // `number`, `is_integer`, `spelling`
+  kNumber,  // `number` >= 0; also `integer` when `is_integer`
   kInfinity,
   kIndex,   // loop index `name` used as a value or in an index
   kLoad,    // tensor `name` at `operands` (indices)
@@ -87,8 +87,9 @@ struct Nest {
 };
 
 struct Program {
-  std::vector<Tensor> tensors;  // arguments in declaration order, then temporaries by first write
+  std::vector<Tensor> tensors;  // arguments in declaration order, then temporaries by first mention
   std::vector<Nest> nests;
+  std::string source;           // file name for messages; not part of equality
 
   const Tensor* Find(const std::string& name) const {
     for (const Tensor& t : tensors) {
