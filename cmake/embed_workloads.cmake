@@ -1,0 +1,10 @@
+# Writes OUT: the texts of workloads/*.leir as C++ raw strings, so that the program needs no data folder.
+file(GLOB files ${DIR}/*.leir)
+list(SORT files)
+set(code "// Made by cmake/embed_workloads.cmake.\n")
+foreach(file ${files})
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} text)
+  string(APPEND code "{\"${name}\", R\"LEIR(${text})LEIR\"},\n")
+endforeach()
+file(WRITE ${OUT} "${code}")
