@@ -20,7 +20,7 @@ struct Sampling {
   enum class Kind { kPerfectTile, kCategorical, kComputeLocation };
   Kind kind = Kind::kPerfectTile;
   int instruction = 0;             // index into the trace
-  std::vector<int64_t> decision;   // factors; or one index; or one loop index (-1 root, -2 inline); empty: none
+  std::vector<int64_t> decision;   // factors; one index; one loop index (-1 root, -2 inline); or empty
   int parts = 0;                   // kPerfectTile: number of factors
   int64_t max_innermost = 0;       // kPerfectTile; -1: no limit
   std::vector<int64_t> candidates; // kCategorical: the values to choose from
@@ -41,7 +41,7 @@ class Trace : public Object {
   using Object::Object;
   explicit Trace(Object o) : Object(std::move(o)) {}
 
-  std::vector<Sampling> Samplings() const;
+  std::vector<Sampling> Samplings() const;  // before post-processing
   std::vector<Annotation> Annotations() const;
   // A copy with the decision of one sampling instruction replaced.
   Trace WithDecision(int instruction, const std::vector<int64_t>& decision) const;

@@ -86,6 +86,7 @@ std::vector<Sampling> Trace::Samplings() const {
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     const Any instruction = instructions[i];
     const std::string name = KindName(instruction);
+    if (name == "EnterPostproc") break;
     if (name == "Annotate") {
       const List inputs = Inputs(instruction);
       if (!IsObject(inputs[1])) continue;
