@@ -154,6 +154,9 @@ Affine AffineScope::Divide(const Expr& expr) {
   const Interval remainder = Bound(rest);
   if (remainder.lo >= 0 && remainder.hi < k) return quotient ? multiple : rest;
   const Interval range = Bound(inner);
+  if (!range.finite()) {
+    return MakeAtom(expr, {Atom::Kind::kOther, {-kInfinite, kInfinite}, {}, 1});
+  }
   if (quotient) {
     return MakeAtom(expr, {Atom::Kind::kFloorDiv, {FloorDiv(range.lo, k), FloorDiv(range.hi, k)},
                            inner, k});
