@@ -65,6 +65,9 @@ class Store {
   // measurement that is there already is an error and nothing is written.
   Status Commit(const std::vector<Node>& nodes, const std::vector<Measurement>& measurements);
 
+  // Replaces the verdict and the timing of a trial that was measured once more.
+  Status Amend(const Measurement& measurement);
+
   Result<std::vector<Node>> Nodes() const;                 // by id
   Result<std::vector<Measurement>> Measurements() const;   // by trial, the baseline first
   Result<std::optional<Measurement>> Best() const;         // fastest valid, not the baseline
