@@ -36,6 +36,7 @@ Any Call(const char* name, Args&&... args) {
 
 // The reflected field `name` of `object` or of its base types. Throws tvm::ffi::Error when there is none.
 inline Any GetField(const Any& object, std::string_view name) {
+  if (object == nullptr) TVM_FFI_THROW(AttributeError) << "None has no field " << std::string(name);
   const auto reference = object.cast<ffi::ObjectRef>();
   const TVMFFITypeInfo* type = TVMFFIGetTypeInfo(reference->type_index());
   Any value;
@@ -46,8 +47,7 @@ inline Any GetField(const Any& object, std::string_view name) {
         return true;
       });
   if (!found) {
-    TVM_FFI_THROW(AttributeError) << object.GetTypeKey() << " has no field `" << std::string(name)
-                                  << "`";
+    TVM_FFI_THROW(AttributeError) << object.GetTypeKey() << " has no field " << std::string(name);
   }
   return value;
 }

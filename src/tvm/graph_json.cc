@@ -13,15 +13,17 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kMaxTextNesting = 32;    // of JSON brackets; TVM writes 5
-constexpr int kMaxGraphDepth = 4000;   // of references; a frame of TVM's reader takes about 1 KB
+constexpr int kMaxTextNesting = 32;   // of JSON brackets; TVM writes 5
+constexpr int kMaxGraphDepth = 4000;  // of references; a frame of TVM's reader takes about 1 KB
+
+constexpr int kThreadIndex = 1;  // of tirx.IterVar's iter_type: the only kind that has no domain
 
 // What a reflected field may hold.
 struct FieldRule {
   std::string name;
-  bool is_reference = false;      // an index of a node, not a number
-  bool is_needed = false;         // TVM dereferences it without looking
-  bool elements_needed = false;   // the same for the elements of an array
+  bool is_reference = false;          // an index of a node, not a number
+  bool is_needed = false;             // TVM dereferences it without looking
+  std::vector<bool> elements_needed;  // the same for each element, or for each key and each value
 };
 
 struct TypeRule {
@@ -32,13 +34,14 @@ struct TypeRule {
 
 // TVM may leave these empty although their schema does not say Optional.
 bool MayBeEmpty(std::string_view schema_type) {
-  constexpr std::string_view kTypes[] = {"Optional", "Any",      "Union",   "None",        "Variant",
-                                         "ir.Span",  "ir.Attrs", "ir.Range", "ir.SourceMap"};
+  constexpr std::string_view kTypes[] = {"Any",  "None",    "Optional", "Union",
+                                         "Variant", "ir.Attrs", "ir.Span",  "ir.SourceMap"};
   return std::find(std::begin(kTypes), std::end(kTypes), schema_type) != std::end(kTypes);
 }
 
 FieldRule RuleOf(std::string_view type_key, const TVMFFIFieldInfo& field) {
-  FieldRule rule{std::string(field.name.data, field.name.size)};
+  FieldRule rule;
+  rule.name.assign(field.name.data, field.name.size);
   switch (field.field_static_type_index) {
     case ffi::TypeIndex::kTVMFFINone:
     case ffi::TypeIndex::kTVMFFIBool:
@@ -57,8 +60,10 @@ FieldRule RuleOf(std::string_view type_key, const TVMFFIFieldInfo& field) {
   if (!schema.is_object() || type_key.starts_with("relax.")) return rule;
   const std::string type = schema.value("type", "Any");
   rule.is_needed = !MayBeEmpty(type);
-  if (type == "ffi.Array" && schema.contains("args") && !schema["args"].empty()) {
-    rule.elements_needed = !MayBeEmpty(schema["args"][0].value("type", "Any"));
+  if ((type == "ffi.Array" || type == "ffi.Map") && schema.contains("args")) {
+    for (const Json& element : schema["args"]) {
+      rule.elements_needed.push_back(!MayBeEmpty(element.value("type", "Any")));
+    }
   }
   return rule;
 }
@@ -126,11 +131,10 @@ class Checker {
       const Json& reference = data[field.name];
       TW_CHECK(CheckReference(index, reference));
       const Json& target = nodes_[reference.get<std::size_t>()];
-      bool is_empty = field.is_needed && target["type"] == "None";
-      if (field.elements_needed && target["type"] == "ffi.Array") {
-        for (const Json& element : target["data"]) {
-          is_empty |= nodes_[element.get<std::size_t>()]["type"] == "None";
-        }
+      const bool is_needed = field.is_needed && !(field.name == "dom" && IsThreadIndex(data));
+      bool is_empty = is_needed && target["type"] == "None";
+      if (target["type"] == "ffi.Array" || target["type"] == "ffi.Map") {
+        is_empty |= HasEmptyElement(target["data"], field.elements_needed);
       }
       if (is_empty) {
         return Fail(Code::kUsage, "node {} ({}): field {} is empty", index,
@@ -138,6 +142,19 @@ class Checker {
       }
     }
     return Ok();
+  }
+
+  bool HasEmptyElement(const Json& elements, const std::vector<bool>& needed) const {
+    for (std::size_t i = 0; !needed.empty() && i < elements.size(); ++i) {
+      if (needed[i % needed.size()] && nodes_[elements[i].get<std::size_t>()]["type"] == "None") {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  static bool IsThreadIndex(const Json& data) {
+    return data.contains("iter_type") && data["iter_type"] == kThreadIndex;
   }
 
   Status CheckReference(std::size_t index, const Json& reference) {
