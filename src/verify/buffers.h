@@ -28,6 +28,7 @@ class Buffers {
   struct Block;
   std::vector<std::shared_ptr<Block>> blocks_;
   std::vector<tvm_api::TensorView> views_;
+  std::vector<bool> is_output_;
 };
 
 }  // namespace tw::verify

@@ -60,6 +60,9 @@ Reference ReferenceFromOutputs(const std::vector<tvm_api::Argument>& arguments, 
 // (docs/verification.md): eps * (16 + 4 sqrt(reduction_length)) * max(|expected|, scale).
 double Tolerance(DType dtype, int64_t reduction_length, double expected, double scale);
 
+// Of the finite values; 0 when there is none.
+double RootMeanSquare(const std::vector<double>& values);
+
 // Compares one output buffer. Returns the largest error over its tolerance (<= 1 is right; infinity where
 // one side is NaN and the other is not, NaN equals NaN) and where it is.
 struct Comparison {
