@@ -44,6 +44,13 @@ struct Reference {
   static Result<Reference> Load(const std::filesystem::path& path);
 };
 
+// The arguments of the program's PrimFunc: its tensors but the temporaries, in order.
+std::vector<tvm_api::Argument> ArgumentsOf(const leir::Program& program);
+
+// kPositive for a program that takes a logarithm, a root or a power of what it loads, or divides by it: other
+// inputs would make most outputs NaN or huge. kUniform for the rest.
+Distribution DefaultDistribution(const leir::Program& program);
+
 // Expected outputs by the LEIR interpreter in double precision: all of them where that takes at most
 // `max_statements` statement executions, else at points spread over each output (corners, and `points`
 // drawn with `seed`).
