@@ -1,18 +1,11 @@
 #include "tvm/database.h"
 
-#include <fcntl.h>
 #include <tvm/ffi/extra/base64.h>
-#include <sys/stat.h>
-#include <tvm/ffi/extra/base64.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <system_error>
+#include <sstream>
 
+#include "base/files.h"
 #include "tvm/ffi.h"
 
 namespace tw::tvm_api {
@@ -23,12 +16,13 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 Result<std::vector<std::string>> ReadLines(const fs::path& path) {
-  std::ifstream in(path);
-  if (!in) {
-    return Fail(Code::kUsage, "cannot read {}; a MetaSchedule database is a folder with {} and {}",
-                path.string(), kWorkloadFile, kRecordFile);
+  Result<std::string> text = ReadFile(path, Code::kUsage);
+  if (!text) {
+    return Fail(Code::kUsage, "{}; a MetaSchedule database is a folder with {} and {}",
+                text.error().message, kWorkloadFile, kRecordFile);
   }
   std::vector<std::string> lines;
+  std::istringstream in(*text);
   for (std::string line; std::getline(in, line);) lines.push_back(std::move(line));
   return lines;
 }
@@ -117,34 +111,6 @@ std::string ArgumentsJson(const Module& workload) {
   return Stringify(json);
 }
 
-Error SystemError(const char* what, const fs::path& path) {
-  return Fail(Code::kUsage, "cannot {} {}: {}", what, path.string(),
-              std::generic_category().message(errno));
-}
-
-Status WriteAll(int fd, const std::string& text, const fs::path& path) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t count = write(fd, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return SystemError("write", path);
-    done += static_cast<std::size_t>(count);
-  }
-  return fsync(fd) == 0 ? Ok() : Status(SystemError("write", path));
-}
-
-// Puts `text` into a new file beside `path` and returns its name.
-Result<fs::path> WriteTemporary(const fs::path& path, const std::string& text) {
-  std::string name = path.string() + ".XXXXXX";
-  const int fd = mkostemp(name.data(), O_CLOEXEC);
-  if (fd < 0) return SystemError("write", path);
-  Status status = fchmod(fd, 0644) == 0 ? WriteAll(fd, text, path)
-                                        : Status(SystemError("write", path));
-  if (close(fd) != 0 && status) status = SystemError("write", path);
-  if (status) return fs::path(name);
-  unlink(name.c_str());
-  return status.error();
-}
-
 }  // namespace
 
 Result<Database> ReadDatabase(const fs::path& directory) {
@@ -186,30 +152,9 @@ Status WriteDatabase(const fs::path& directory, const Module& workload, const Ta
     }
     return Ok();
   }));
-  const fs::path workload_path = directory / kWorkloadFile;
-  const fs::path record_path = directory / kRecordFile;
-  TW_TRY(const fs::path new_workload, WriteTemporary(workload_path, workload_line));
-  Result<fs::path> new_record = WriteTemporary(record_path, lines);
-  if (!new_record) {
-    unlink(new_workload.c_str());
-    return new_record.error();
-  }
   // The workload first: records that refer to a workload which is not there cannot be read.
-  if (rename(new_workload.c_str(), workload_path.c_str()) != 0 ||
-      rename(new_record->c_str(), record_path.c_str()) != 0) {
-    const Error error = SystemError("write in", directory);
-    unlink(new_workload.c_str());
-    unlink(new_record->c_str());
-    return error;
-  }
-  const int folder = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0 || fsync(folder) != 0) {
-    const Error error = SystemError("write in", directory);
-    if (folder >= 0) close(folder);
-    return error;
-  }
-  close(folder);
-  return Ok();
+  TW_CHECK(WriteFileAtomic(directory / kWorkloadFile, workload_line, Code::kUsage));
+  return WriteFileAtomic(directory / kRecordFile, lines, Code::kUsage);
 }
 
 }  // namespace tw::tvm_api

@@ -105,6 +105,7 @@ const std::vector<std::string>& RequiredFunctions() {
       "target.build.llvm",
       "target.llvm_get_system_cpu",
       "target.llvm_get_system_triple",
+      "target.llvm_get_vector_width",
       "target.llvm_is_valid_cpu",
       "te.CommReducer",
       "te.ComputeOp",
