@@ -33,7 +33,6 @@ Defaults DefaultsFor(const Target& target, const Module& module) {
   return {kRules(generator).cast<List>(), kPostprocs(generator).cast<List>(), kMutators(generator)};
 }
 
-// An error of a rule is no error of the program, but TVM stops at it; see GuardRules.
 Result<Any> Postprocessed(const DesignSpace::Impl& impl, const Any& schedule) {
   Call("s_tir.schedule.ScheduleEnterPostproc", schedule);
   for (std::size_t i = 0; i < impl.postprocs.size(); ++i) {
@@ -87,9 +86,19 @@ Result<DesignSpace> DesignSpace::Generate(const Module& module, const Target& ta
       impl->postproc_names.push_back(key.substr(key.rfind('.') + 1));
     }
     impl->notes = notes->Take();
+    if (target.Kind() == "llvm") {
+      const int64_t bits = Call("target.llvm_get_vector_width", Get(target)).cast<int64_t>();
+      if (bits > 0) impl->vector_bits = static_cast<int>(bits);
+    }
     return DesignSpace(std::move(impl));
   });
 }
+
+const Module& DesignSpace::GetModule() const { return impl_->module; }
+
+const Target& DesignSpace::GetTarget() const { return impl_->target; }
+
+int DesignSpace::VectorBits() const { return impl_->vector_bits; }
 
 const std::vector<Trace>& DesignSpace::Sketches() const { return impl_->sketches; }
 

@@ -108,6 +108,9 @@ class DesignSpace {
   Result<Schedule> Postprocess(const Schedule& schedule) const;
   // Replay, then the postprocs on the same object: what Postprocess(Replay(...)) gives, without the copy.
   Result<Schedule> Apply(const Trace& trace, int64_t seed) const;
+  const Module& GetModule() const;
+  const Target& GetTarget() const;
+  int VectorBits() const;  // of the target's vector registers
   const Impl& impl() const { return *impl_; }
 
  private:
