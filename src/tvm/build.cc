@@ -22,8 +22,8 @@ struct Executable::Impl {
 
 namespace {
 
-// The passes of TVM's `s_tir` pipeline and of its host finalisation, in order (s_tir/pipeline.py in the
-// wheel, default configuration), after the one that MetaSchedule's builder puts first.
+// The passes of TVM's `s_tir` pipeline and of its host finalisation, in order (s_tir/pipeline.py in
+// the wheel, default configuration), after the one that MetaSchedule's builder puts first.
 std::vector<Any> Passes(const Any& target) {
   return {
       Call("s_tir.transform.RemoveWeightLayoutRewriteBlock", /*skip_tensor_rewrite=*/true),
@@ -83,13 +83,15 @@ std::vector<Any> Passes(const Any& target) {
 // A module whose one PrimFunc is exported under `symbol`.
 Any WithSymbol(const Any& module, const std::string& symbol) {
   ffi::Map<Any, Any> functions;
-  for (const auto& [variable, function] : GetField(module, "functions").cast<ffi::Map<Any, Any>>()) {
+  for (const auto& [variable, function] :
+       GetField(module, "functions").cast<ffi::Map<Any, Any>>()) {
     if (!IsA(function, "tirx.PrimFunc")) continue;
-    functions.Set(Call("ir.GlobalVar", ffi::String(symbol)),
-                  Call("ir.BaseFuncWithAttr", function, ffi::String("global_symbol"),
-                       ffi::String(symbol)));
+    functions.Set(
+        Call("ir.GlobalVar", ffi::String(symbol)),
+        Call("ir.BaseFuncWithAttr", function, ffi::String("global_symbol"), ffi::String(symbol)));
   }
-  return Call("ir.IRModule", functions, GetField(module, "attrs"), GetField(module, "global_infos"));
+  return Call("ir.IRModule", functions, GetField(module, "attrs"),
+              GetField(module, "global_infos"));
 }
 
 // Throws what TVM throws.
@@ -121,8 +123,8 @@ bool IsIdentifier(const std::string& name) {
   });
 }
 
-// A folder beside the target file, so that the finished library can be renamed into place; removed with
-// what is in it at the end of the scope.
+// A folder beside the target file, so that the finished library can be renamed into place; removed
+// with what is in it at the end of the scope.
 class ScratchFolder {
  public:
   static Result<ScratchFolder> Beside(const fs::path& file) {
@@ -173,9 +175,8 @@ Status Executable::Run(std::span<const TensorView> arguments) const {
 
 Result<Executable> Build(const Module& module, const Target& target) {
   TW_CHECK(CheckTarget(target));
-  return Catch(Code::kInternal, "compiling the module", [&] {
-    return Find(Compile(module, target, "main"), "main");
-  });
+  return Catch(Code::kInternal, "compiling the module",
+               [&] { return Find(Compile(module, target, "main"), "main"); });
 }
 
 Result<std::string> Assembly(const Module& module, const Target& target) {

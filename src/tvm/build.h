@@ -25,7 +25,8 @@ class Executable {
  public:
   struct Impl;
   explicit Executable(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
-  // Calls the function once. Errors are kInternal: what the compiled code or TVM reported (wrong shape, ...).
+  // Calls the function once. Errors are kInternal: what the compiled code or TVM reported (wrong
+  // shape, ...).
   Status Run(std::span<const TensorView> arguments) const;
 
  private:

@@ -130,9 +130,11 @@ TEST_F(BuildTest, ReportsWrongArguments) {
   ASSERT_TRUE(built.ok()) << built.error().message;
   Buffer<float> a(DType::kF32, {4, 8}), b(DType::kF32, {4, 8}), small(DType::kF32, {4, 4});
   Buffer<double> wide(DType::kF64, {4, 8});
-  const std::vector<std::vector<TensorView>> wrong = {
-      {}, {a.view()}, {a.view(), b.view(), b.view()}, {a.view(), small.view()},
-      {a.view(), wide.view()}};
+  const std::vector<std::vector<TensorView>> wrong = {{},
+                                                      {a.view()},
+                                                      {a.view(), b.view(), b.view()},
+                                                      {a.view(), small.view()},
+                                                      {a.view(), wide.view()}};
   for (const std::vector<TensorView>& arguments : wrong) {
     const Status status = built->Run(arguments);
     ASSERT_FALSE(status.ok()) << arguments.size();

@@ -36,7 +36,8 @@ bool IsBase64(std::string text) {
          std::string::npos;
 }
 
-// A workload line is [structural hash, base64 of the module's JSON graph behind its length in 8 bytes].
+// A workload line is [structural hash, base64 of the module's JSON graph behind its length in 8
+// bytes].
 Result<Module> ReadWorkload(const std::string& line) {
   constexpr std::size_t kLengthBytes = 8;
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
@@ -55,8 +56,8 @@ Status ReadRecord(const std::string& line, const std::vector<std::string>& workl
                   Record* record) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return Fail(Code::kUsage, "is not valid JSON");
-  if (!json.is_array() || json.size() != 2 || !json[0].is_number_integer() ||
-      !json[1].is_array() || json[1].size() != 4) {
+  if (!json.is_array() || json.size() != 2 || !json[0].is_number_integer() || !json[1].is_array() ||
+      json[1].size() != 4) {
     return Fail(Code::kUsage, "is not [workload, [trace, seconds, target, arguments]]");
   }
   if (json[0] < 0 || json[0] >= workload_errors.size()) {

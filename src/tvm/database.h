@@ -29,11 +29,12 @@ struct Database {
 inline constexpr const char* kWorkloadFile = "database_workload.json";
 inline constexpr const char* kRecordFile = "database_tuning_record.json";
 
-// Reads DIR/database_workload.json and DIR/database_tuning_record.json. A broken line becomes a Record with
-// an error (TVM's own reader gives up on the whole file); a missing file is kUsage.
+// Reads DIR/database_workload.json and DIR/database_tuning_record.json. A broken line becomes a
+// Record with an error (TVM's own reader gives up on the whole file); a missing file is kUsage.
 Result<Database> ReadDatabase(const std::filesystem::path& directory);
 
-// Writes the pair anew, whole and atomically (temporary file, fsync, rename), as TVM's JSONDatabase does.
+// Writes the pair anew, whole and atomically (temporary file, fsync, rename), as TVM's JSONDatabase
+// does.
 struct NewRecord {
   std::string trace_json;  // with post-processing, as Schedule::GetTrace().ToJson() gives it
   std::vector<double> run_seconds;

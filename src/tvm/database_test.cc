@@ -132,23 +132,22 @@ TEST_F(DatabaseTest, BrokenLinesBecomeErrors) {
   ASSERT_TRUE(WriteDatabase(folder_, workload_, target_, {{kTrace, {1}}}).ok());
   const std::string good = Read(kRecordFile);
   Write(kWorkloadFile, Read(kWorkloadFile) + "[\"1\",\"not base64!\"]\n{}\n[\"1\",\"AAAA\"]\n");
-  const std::vector<std::string> broken = {
-      "",
-      "{",
-      "[]",
-      "[0]",
-      "[0,[]]",
-      good.substr(0, good.size() / 2),
-      "[9,[[[],[]],[1],null,null]]",
-      "[-1,[[[],[]],[1],null,null]]",
-      "[\"0\",[[[],[]],[1],null,null]]",
-      "[1,[[[],[]],[1],null,null]]",
-      "[2,[[[],[]],[1],null,null]]",
-      "[3,[[[],[]],[1],null,null]]",
-      "[0,[[],[1],null,null]]",
-      "[0,[[[],[]],1,null,null]]",
-      "[0,[[[],[]],[\"1\"],null,null]]",
-      "[0,[[[],[]],[1],\"llvm\",null]]"};
+  const std::vector<std::string> broken = {"",
+                                           "{",
+                                           "[]",
+                                           "[0]",
+                                           "[0,[]]",
+                                           good.substr(0, good.size() / 2),
+                                           "[9,[[[],[]],[1],null,null]]",
+                                           "[-1,[[[],[]],[1],null,null]]",
+                                           "[\"0\",[[[],[]],[1],null,null]]",
+                                           "[1,[[[],[]],[1],null,null]]",
+                                           "[2,[[[],[]],[1],null,null]]",
+                                           "[3,[[[],[]],[1],null,null]]",
+                                           "[0,[[],[1],null,null]]",
+                                           "[0,[[[],[]],1,null,null]]",
+                                           "[0,[[[],[]],[\"1\"],null,null]]",
+                                           "[0,[[[],[]],[1],\"llvm\",null]]"};
   std::string text;
   for (const std::string& line : broken) text += line + "\n";
   Write(kRecordFile, text + good);

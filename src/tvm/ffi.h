@@ -1,4 +1,5 @@
-// For files under src/tvm and src/lower only: calls of TVM's global functions, with errors as values.
+// For files under src/tvm and src/lower only: calls of TVM's global functions, with errors as
+// values.
 #pragma once
 
 #include <tvm/ffi/reflection/accessor.h>
@@ -34,7 +35,8 @@ Any Call(const char* name, Args&&... args) {
   return ffi::Function::GetGlobalRequired(name)(std::forward<Args>(args)...);
 }
 
-// The reflected field `name` of `object` or of its base types. Throws tvm::ffi::Error when there is none.
+// The reflected field `name` of `object` or of its base types. Throws tvm::ffi::Error when there is
+// none.
 inline Any GetField(const Any& object, std::string_view name) {
   if (object == nullptr) TVM_FFI_THROW(AttributeError) << "None has no field " << std::string(name);
   const auto reference = object.cast<ffi::ObjectRef>();
@@ -61,7 +63,8 @@ inline bool IsA(const Any& object, std::string_view type_key) {
   return std::string_view(object.GetTypeKey()) == type_key;
 }
 
-// Runs `body`, turning what TVM throws into an Error that begins with `what`. `body` returns a T or Result<T>.
+// Runs `body`, turning what TVM throws into an Error that begins with `what`. `body` returns a T or
+// Result<T>.
 template <typename Body>
 auto Catch(Code code, const std::string& what, Body&& body) {
   using R = decltype(body());

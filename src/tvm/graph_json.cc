@@ -34,7 +34,7 @@ struct TypeRule {
 
 // TVM may leave these empty although their schema does not say Optional.
 bool MayBeEmpty(std::string_view schema_type) {
-  constexpr std::string_view kTypes[] = {"Any",  "None",    "Optional", "Union",
+  constexpr std::string_view kTypes[] = {"Any",     "None",     "Optional", "Union",
                                          "Variant", "ir.Attrs", "ir.Span",  "ir.SourceMap"};
   return std::find(std::begin(kTypes), std::end(kTypes), schema_type) != std::end(kTypes);
 }
@@ -73,14 +73,12 @@ TypeRule RuleOf(const std::string& type_key) {
   TypeRule rule;
   const TVMFFIByteArray key{type_key.data(), type_key.size()};
   TVM_FFI_CHECK_SAFE_CALL(TVMFFITypeKeyToIndex(&key, &rule.index));
-  static const ffi::reflection::TypeAttrColumn from_json(
-      ffi::reflection::type_attr::kDataFromJson);
+  static const ffi::reflection::TypeAttrColumn from_json(ffi::reflection::type_attr::kDataFromJson);
   rule.is_opaque = from_json[rule.index] != nullptr;
   if (rule.index >= ffi::TypeIndex::kTVMFFIStaticObjectBegin) {
-    ffi::reflection::ForEachFieldInfo(TVMFFIGetTypeInfo(rule.index),
-                                      [&](const TVMFFIFieldInfo* field) {
-                                        rule.fields.push_back(RuleOf(type_key, *field));
-                                      });
+    ffi::reflection::ForEachFieldInfo(
+        TVMFFIGetTypeInfo(rule.index),
+        [&](const TVMFFIFieldInfo* field) { rule.fields.push_back(RuleOf(type_key, *field)); });
   }
   return rule;
 }

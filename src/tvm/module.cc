@@ -49,8 +49,8 @@ Result<int64_t> ConstantExtent(const Any& extent, std::size_t axis) {
   const std::string text = Call("node.TVMScriptPrinterScript", extent,
                                 Call("node.PrinterConfig", ffi::Map<ffi::String, Any>()))
                                .cast<std::string>();
-  return Fail(Code::kUsage,
-              "dimension {} is symbolic ({}); bind it to a constant before tuning", axis, text);
+  return Fail(Code::kUsage, "dimension {} is symbolic ({}); bind it to a constant before tuning",
+              axis, text);
 }
 
 // `parameter` is an ir.Var; one of a buffer has a tirx.BufferType.
@@ -59,7 +59,8 @@ Result<Argument> ReadArgument(const Any& parameter) {
   argument.name = GetField(parameter, "name").cast<std::string>();
   const Any type = GetField(parameter, "ty");
   if (!IsA(type, "tirx.BufferType")) {
-    return Fail(Code::kUsage, "argument {} is a scalar or a pointer ({}); only buffers can be tuned",
+    return Fail(Code::kUsage,
+                "argument {} is a scalar or a pointer ({}); only buffers can be tuned",
                 argument.name, type.GetTypeKey());
   }
   const DLDataType element = GetField(GetField(type, "dtype"), "dtype").cast<DLDataType>();
@@ -91,7 +92,8 @@ void VisitWrites(const Any& node, const Visit& visit) {
   if (IsA(node, "tirx.BufferStore")) {
     visit(GetField(node, "buffer"));
   } else if (IsA(node, "s_tir.SBlock")) {
-    for (const Any& region : GetField(node, "writes").cast<Nodes>()) visit(GetField(region, "source"));
+    for (const Any& region : GetField(node, "writes").cast<Nodes>())
+      visit(GetField(region, "source"));
     VisitWrites(GetField(node, "body"), visit);
     VisitWrites(GetField(node, "init"), visit);
   } else if (IsA(node, "s_tir.SBlockRealize")) {

@@ -24,8 +24,9 @@ class Module : public Object {
   using Object::Object;
   explicit Module(Object o) : Object(std::move(o)) {}
 
-  // TVM's JSON graph, as `tvm.ir.save_json` prints it. Errors are kUsage: not JSON, not an IRModule, no or
-  // several PrimFuncs, an argument without a constant shape (named), an element type we do not know.
+  // TVM's JSON graph, as `tvm.ir.save_json` prints it. Errors are kUsage: not JSON, not an
+  // IRModule, no or several PrimFuncs, an argument without a constant shape (named), an element
+  // type we do not know.
   static Result<Module> FromJson(const std::string& json);
   std::string ToJson() const;
   // TVMScript. Needs no Python.

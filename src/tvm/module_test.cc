@@ -158,8 +158,15 @@ TEST_F(ModuleTest, BrokenGraphsDoNotCrash) {
       std::advance(it, random.Below(place->size()));
       place = &*it;
     }
-    const Json values[] = {nullptr, true, -1, 1.5, "float32", Json::array(), Json::object(),
-                           random.Below(graph["nodes"].size()), random.Below(3)};
+    const Json values[] = {nullptr,
+                           true,
+                           -1,
+                           1.5,
+                           "float32",
+                           Json::array(),
+                           Json::object(),
+                           random.Below(graph["nodes"].size()),
+                           random.Below(3)};
     *place = values[random.Below(std::size(values))];
     const Result<Module> module = Module::FromJson(broken.dump());
     if (!module.ok()) continue;
@@ -182,16 +189,16 @@ Module WithFunctions(const Module& module, const std::vector<std::string>& names
       functions.Set(Call("ir.GlobalVar", ffi::String(name)), function);
     }
   }
-  return Wrap<Module>(Call("ir.IRModule", functions, GetField(Get(module), "attrs"),
-                           ffi::Map<ffi::String, Any>()));
+  return Wrap<Module>(
+      Call("ir.IRModule", functions, GetField(Get(module), "attrs"), ffi::Map<ffi::String, Any>()));
 }
 
 TEST_F(ModuleTest, NeedsOnePrimFunc) {
   const Module module = testing::Elementwise({4});
   ExpectError(WithFunctions(module, {}).ToJson(), "no PrimFunc");
   ExpectError(WithFunctions(module, {"second", "first"}).ToJson(), "2 PrimFuncs (first, second)");
-  const Module function = Wrap<Module>(
-      (*GetField(Get(module), "functions").cast<ffi::Map<Any, Any>>().begin()).second);
+  const Module function =
+      Wrap<Module>((*GetField(Get(module), "functions").cast<ffi::Map<Any, Any>>().begin()).second);
   ExpectError(function.ToJson(), "a tirx.PrimFunc is given where an ir.IRModule is needed");
 }
 
@@ -225,13 +232,12 @@ TEST_F(ModuleTest, NamesScalarArguments) {
   List parameters = GetField(function, "params").cast<List>();
   parameters.push_back(Call("ir.Var", ffi::String("count"),
                             Call("ir.PrimType", DLDataType{kDLInt, 32, 1}), nullptr));
-  const Any with_scalar =
-      Call("tirx.PrimFunc", parameters, GetField(function, "body"), Call("ir.TypeMissing"),
-           GetField(function, "attrs"), nullptr);
+  const Any with_scalar = Call("tirx.PrimFunc", parameters, GetField(function, "body"),
+                               Call("ir.TypeMissing"), GetField(function, "attrs"), nullptr);
   ffi::Map<Any, Any> functions;
   functions.Set(Call("ir.GlobalVar", ffi::String("main")), with_scalar);
-  const Module broken = Wrap<Module>(Call("ir.IRModule", functions, GetField(Get(module), "attrs"),
-                                          ffi::Map<ffi::String, Any>()));
+  const Module broken = Wrap<Module>(
+      Call("ir.IRModule", functions, GetField(Get(module), "attrs"), ffi::Map<ffi::String, Any>()));
   ExpectError(broken.ToJson(), "argument count is a scalar");
 }
 

@@ -23,7 +23,8 @@ std::string InstallCommand() {
                      kTvmFfiVersion);
 }
 
-// The VERSION in PACKAGE-VERSION.dist-info of a site-packages folder; none when not installed there.
+// The VERSION in PACKAGE-VERSION.dist-info of a site-packages folder; none when not installed
+// there.
 std::optional<std::string> InstalledVersion(const fs::path& site, std::string_view package) {
   const std::string prefix = fmt::format("{}-", package);
   constexpr std::string_view suffix = ".dist-info";

@@ -9,8 +9,8 @@
 namespace tw::tvm_api {
 
 struct Versions {
-  std::string tvm;        // "0.27.0.post1"
-  std::string tvm_ffi;    // "0.1.14.post1"
+  std::string tvm;      // "0.27.0.post1"
+  std::string tvm_ffi;  // "0.1.14.post1"
   std::string library_dir;
 };
 
@@ -19,9 +19,9 @@ inline constexpr const char* kTvmVersion = "0.27.0.post1";
 inline constexpr const char* kTvmFfiVersion = "0.1.14.post1";
 
 // Loads libtvm_runtime, libtvm_runtime_extra and libtvm_compiler from $TENSORWRIGHT_TVM_HOME (a
-// site-packages folder) or from the environment of the build; checks the wheel versions, then that every
-// global function of `RequiredFunctions` is there. Errors are kEnvironment and say what to install; one
-// error lists every missing function. Safe to call again. About 60 ms.
+// site-packages folder) or from the environment of the build; checks the wheel versions, then that
+// every global function of `RequiredFunctions` is there. Errors are kEnvironment and say what to
+// install; one error lists every missing function. Safe to call again. About 60 ms.
 Result<Versions> Load();
 
 // Every TVM global function the product calls, in one place.

@@ -10,14 +10,13 @@ namespace {
 using List = ffi::Array<Any>;
 using Dict = ffi::Map<ffi::String, Any>;
 
-constexpr int64_t kSpatial = 0;    // of tirx.IterVar
+constexpr int64_t kSpatial = 0;  // of tirx.IterVar
 constexpr int64_t kReduction = 2;
 
 // Nodes of one function whose buffers all have the same element type.
 class Builder {
  public:
-  explicit Builder(DType dtype)
-      : element_(ToDataType(dtype)), is_float_(IsFloat(dtype)) {}
+  explicit Builder(DType dtype) : element_(ToDataType(dtype)), is_float_(IsFloat(dtype)) {}
 
   Any Int(int64_t value) const { return Call("ir.IntImm", kIndex, value, nullptr); }
   Any Value(double value) const {
@@ -30,9 +29,9 @@ class Builder {
   Any Buffer(const std::string& name, const std::vector<int64_t>& shape) const {
     List extents;
     for (int64_t extent : shape) extents.push_back(Int(extent));
-    const Any type = Call("tirx.BufferType", ffi::String("global"), Call("ir.PrimType", element_),
-                          extents, List(), Int(0), int64_t{64}, int64_t{1}, nullptr, List(),
-                          nullptr);
+    const Any type =
+        Call("tirx.BufferType", ffi::String("global"), Call("ir.PrimType", element_), extents,
+             List(), Int(0), int64_t{64}, int64_t{1}, nullptr, List(), nullptr);
     return Call("tirx.BufferVar", ffi::String(name), type, nullptr);
   }
   Any Load(const Any& buffer, const List& indices) const {
@@ -69,15 +68,13 @@ class Builder {
   }
   Module Finish(const List& parameters, const Any& body) const {
     const Any root = Block("root", List(), List(), List(), body, nullptr);
-    const Any no_attributes =
-        Call("ffi.MakeObjectFromPackedArgs", ffi::String("ir.DictAttrs"), ffi::String("__dict__"),
-             Dict());
+    const Any no_attributes = Call("ffi.MakeObjectFromPackedArgs", ffi::String("ir.DictAttrs"),
+                                   ffi::String("__dict__"), Dict());
     Any function = Call("tirx.PrimFunc", parameters, Realize(List(), root), Call("ir.TypeMissing"),
                         no_attributes, nullptr);
-    function = Call("ir.BaseFuncWithAttrs", function,
-                    Dict{{"global_symbol", ffi::String("main")},
-                         {"tirx.noalias", true},
-                         {"s_tir", true}});
+    function =
+        Call("ir.BaseFuncWithAttrs", function,
+             Dict{{"global_symbol", ffi::String("main")}, {"tirx.noalias", true}, {"s_tir", true}});
     ffi::Map<Any, Any> functions;
     functions.Set(Call("ir.GlobalVar", ffi::String("main")), function);
     return Wrap<Module>(Call("ir.IRModule", functions, no_attributes, Dict()));
@@ -98,12 +95,11 @@ Module Matmul(int64_t m, int64_t n, int64_t k, DType dtype) {
   const Any vi = b.Variable("v_i"), vj = b.Variable("v_j"), vr = b.Variable("v_k");
   const List a_at{vi, vr}, b_at{vr, vj}, c_at{vi, vj};
   const Any product = b.Mul(b.Load(A, a_at), b.Load(B, b_at));
-  const Any block = b.Block(
-      "C", {b.Axis(vi, m, kSpatial), b.Axis(vj, n, kSpatial), b.Axis(vr, k, kReduction)},
-      {b.Point(A, a_at), b.Point(B, b_at)}, {b.Point(C, c_at)},
-      b.Store(C, b.Add(b.Load(C, c_at), product), c_at), b.Store(C, b.Value(0), c_at));
-  return b.Finish({A, B, C},
-                  b.Loop(i, m, b.Loop(j, n, b.Loop(r, k, b.Realize({i, j, r}, block)))));
+  const Any block =
+      b.Block("C", {b.Axis(vi, m, kSpatial), b.Axis(vj, n, kSpatial), b.Axis(vr, k, kReduction)},
+              {b.Point(A, a_at), b.Point(B, b_at)}, {b.Point(C, c_at)},
+              b.Store(C, b.Add(b.Load(C, c_at), product), c_at), b.Store(C, b.Value(0), c_at));
+  return b.Finish({A, B, C}, b.Loop(i, m, b.Loop(j, n, b.Loop(r, k, b.Realize({i, j, r}, block)))));
 }
 
 Module Elementwise(const std::vector<int64_t>& shape, double scale, double offset, DType dtype) {
@@ -116,8 +112,8 @@ Module Elementwise(const std::vector<int64_t>& shape, double scale, double offse
     axes.push_back(b.Axis(at[axis], shape[axis], kSpatial));
   }
   const Any value = b.Add(b.Mul(b.Load(A, at), b.Value(scale)), b.Value(offset));
-  const Any block = b.Block("B", axes, {b.Point(A, at)}, {b.Point(B, at)}, b.Store(B, value, at),
-                            nullptr);
+  const Any block =
+      b.Block("B", axes, {b.Point(A, at)}, {b.Point(B, at)}, b.Store(B, value, at), nullptr);
   Any body = b.Realize(loops, block);
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     body = b.Loop(loops[axis], shape[axis], body);
