@@ -107,6 +107,7 @@ const std::vector<std::string>& RequiredFunctions() {
       "target.llvm_get_system_triple",
       "target.llvm_get_vector_width",
       "target.llvm_is_valid_cpu",
+      "target.target_has_feature",
       "te.CommReducer",
       "te.ComputeOp",
       "te.CreatePrimFunc",
