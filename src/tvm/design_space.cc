@@ -33,6 +33,15 @@ Defaults DefaultsFor(const Target& target, const Module& module) {
   return {kRules(generator).cast<List>(), kPostprocs(generator).cast<List>(), kMutators(generator)};
 }
 
+// target.llvm_get_vector_width says 512 for every x86, so the CPU's features decide.
+int VectorBitsOf(const Target& target) {
+  if (target.Kind() != "llvm") return 128;
+  const auto has = [&](const char* feature) {
+    return Call("target.target_has_feature", ffi::String(feature), Get(target)).cast<bool>();
+  };
+  return has("avx512f") ? 512 : has("avx") ? 256 : 128;
+}
+
 Result<Any> Postprocessed(const DesignSpace::Impl& impl, const Any& schedule) {
   Call("s_tir.schedule.ScheduleEnterPostproc", schedule);
   for (std::size_t i = 0; i < impl.postprocs.size(); ++i) {
@@ -86,10 +95,7 @@ Result<DesignSpace> DesignSpace::Generate(const Module& module, const Target& ta
       impl->postproc_names.push_back(key.substr(key.rfind('.') + 1));
     }
     impl->notes = notes->Take();
-    if (target.Kind() == "llvm") {
-      const int64_t bits = Call("target.llvm_get_vector_width", Get(target)).cast<int64_t>();
-      if (bits > 0) impl->vector_bits = static_cast<int>(bits);
-    }
+    impl->vector_bits = VectorBitsOf(target);
     return DesignSpace(std::move(impl));
   });
 }

@@ -19,7 +19,7 @@ struct DesignSpace::Impl {
   std::vector<Any> schedules;  // one a sketch, as generated
   std::vector<Trace> sketches;
   std::vector<std::string> notes;
-  int vector_bits = 128;  // the narrowest of the CPUs that TVM knows vectors of
+  int vector_bits = 128;
 };
 
 // A function for TVM's `logger` arguments that drops what it gets: TVM would print to stderr.
