@@ -189,8 +189,8 @@ bool Machine::RunOnce(const PlannedStatement& statement) {
   return true;
 }
 
-bool Machine::RunInner(CompiledStatement* statement, int slot, int64_t extent) {
-  loops_[slot] = 0;
+bool Machine::RunInner(CompiledStatement* statement, int slot, int64_t first, int64_t count) {
+  loops_[slot] = first;
   SetOffsets(statement, loops_);
   std::vector<int64_t> steps;
   for (const Access& access : statement->accesses) {
@@ -199,8 +199,8 @@ bool Machine::RunInner(CompiledStatement* statement, int slot, int64_t extent) {
     steps.push_back(step);
   }
   Cell& loop = statement->registers[slot];
-  for (int64_t i = 0; i < extent; ++i) {
-    loop.integer = i;
+  for (int64_t i = 0; i < count; ++i) {
+    loop.integer = first + i;
     if (!Execute(*statement)) return false;
     for (std::size_t k = 0; k < steps.size(); ++k) {
       int64_t& offset = statement->accesses[k].offset;
@@ -230,7 +230,7 @@ bool Machine::RunLoop(PlannedNest* nest, std::size_t depth) {
   if (innermost && !range.values) {
     const auto* statement = std::get_if<PlannedStatement>(&nest->items[0]);
     if (statement != nullptr && statement->marks == nullptr) {
-      return RunInner(statement->compiled, static_cast<int>(slot), range.extent);
+      return RunInner(statement->compiled, static_cast<int>(slot), 0, range.extent);
     }
   }
   for (int64_t i = 0; i < range.size(); ++i) {
@@ -242,23 +242,25 @@ bool Machine::RunLoop(PlannedNest* nest, std::size_t depth) {
 
 bool Machine::Run(PlannedNest* nest) { return RunLoop(nest, 0); }
 
-bool Machine::RunFree(CompiledStatement* statement, const std::vector<int>& free,
-                      std::size_t depth) {
-  if (depth == free.size()) return RunOnce({statement, nullptr, 0});
+bool Machine::RunFree(CompiledStatement* statement, const Stretch& stretch,
+                      const std::vector<int>& free, std::size_t depth) {
+  if (depth == free.size()) {
+    return RunInner(statement, stretch.slot, stretch.start[stretch.slot], stretch.count);
+  }
   const int slot = free[depth];
   const int64_t extent = statement->loops[slot]->extent;
-  if (depth + 1 == free.size()) return RunInner(statement, slot, extent);
+  if (stretch.count == 1 && depth + 1 == free.size()) return RunInner(statement, slot, 0, extent);
   for (int64_t i = 0; i < extent; ++i) {
     loops_[slot] = i;
-    if (!RunFree(statement, free, depth + 1)) return false;
+    if (!RunFree(statement, stretch, free, depth + 1)) return false;
   }
   return true;
 }
 
-bool Machine::RunStatement(CompiledStatement* statement, const std::vector<int64_t>& fixed,
+bool Machine::RunStatement(CompiledStatement* statement, const Stretch& stretch,
                            const std::vector<int>& free) {
-  loops_ = fixed;
-  return RunFree(statement, free, 0);
+  loops_ = stretch.start;
+  return RunFree(statement, stretch, free, 0);
 }
 
 }  // namespace tw::leir

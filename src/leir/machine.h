@@ -38,17 +38,24 @@ class Machine {
   // Runs the nest. False when a gathered index was outside its tensor.
   bool Run(PlannedNest* nest);
 
-  // Runs one statement over the loops whose slots are in `free`, outermost first, the others standing at
-  // `fixed` (by slot).
-  bool RunStatement(CompiledStatement* statement, const std::vector<int64_t>& fixed,
+  // A run of iterations of one statement: the loops whose slots are in `free` go over all their values,
+  // outermost first; the loop `slot` goes over `count` values from start[slot], innermost, so that memory is
+  // read along it; the others stand at `start`.
+  struct Stretch {
+    std::vector<int64_t> start;  // by slot
+    int slot = 0;
+    int64_t count = 1;
+  };
+  bool RunStatement(CompiledStatement* statement, const Stretch& stretch,
                     const std::vector<int>& free);
 
  private:
   bool RunLoop(PlannedNest* nest, std::size_t depth);
   bool RunBody(PlannedNest* nest);
-  bool RunFree(CompiledStatement* statement, const std::vector<int>& free, std::size_t depth);
-  // Consecutive values 0..extent-1 of the loop `slot`; the other loops stand.
-  bool RunInner(CompiledStatement* statement, int slot, int64_t extent);
+  bool RunFree(CompiledStatement* statement, const Stretch& stretch, const std::vector<int>& free,
+               std::size_t depth);
+  // `count` values of the loop `slot` from `first` on; the other loops stand.
+  bool RunInner(CompiledStatement* statement, int slot, int64_t first, int64_t count);
   bool RunOnce(const PlannedStatement& statement);
 
   std::vector<int64_t> loops_;  // current values by slot

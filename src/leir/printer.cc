@@ -63,7 +63,19 @@ const char* FunctionName(Op op) {
   }
 }
 
+bool IsRelation(const Expr& expr) { return expr.op >= Op::kLess && expr.op <= Op::kNotEqual; }
+
+// `a<b & b<c`, which is written (and read) as a<b<c.
+bool IsChain(const Expr& expr) {
+  if (expr.op != Op::kAnd || !IsRelation(*expr.operands[1])) return false;
+  const Expr& left = *expr.operands[0];
+  if (!IsRelation(left) && !IsChain(left)) return false;
+  const Expr& last = IsRelation(left) ? left : *left.operands[1];
+  return Equal(*last.operands[1], *expr.operands[1]->operands[0]);
+}
+
 Level LevelOf(const Expr& expr) {
+  if (IsChain(expr)) return kRelation;
   if (const Infix* infix = FindInfix(expr.op)) return infix->level;
   return expr.op == Op::kNegate ? kUnary : kAtom;
 }
@@ -136,6 +148,12 @@ class Printer {
   void Bare(const Expr& expr) {
     if (const Infix* infix = FindInfix(expr.op)) {
       const bool spaced = published_ == nullptr && index_depth_ == 0 && infix->level <= kSum;
+      if (IsChain(expr)) {
+        const Infix& link = *FindInfix(expr.operands[1]->op);
+        Bare(*expr.operands[0]);
+        text += spaced ? fmt::format(" {} ", link.symbol) : link.symbol;
+        return Expression(*expr.operands[1]->operands[1], link.right);
+      }
       Expression(*expr.operands[0], infix->left);
       text += spaced ? fmt::format(" {} ", infix->symbol) : infix->symbol;
       Expression(*expr.operands[1], infix->right);

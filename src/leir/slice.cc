@@ -24,6 +24,21 @@ void CollectLoops(const ReadNode& node, std::set<std::string>* names) {
   for (const ReadNode& child : node.children) CollectLoops(child, names);
 }
 
+// Takes the iteration `next` into the stretch when it is one further along one loop.
+bool Extend(const std::vector<int64_t>& next, Machine::Stretch* stretch) {
+  if (stretch->start.size() != next.size()) return false;
+  int moved = -1;
+  for (std::size_t slot = 0; slot < next.size(); ++slot) {
+    if (next[slot] == stretch->start[slot]) continue;
+    if (moved >= 0 || next[slot] != stretch->start[slot] + stretch->count) return false;
+    moved = static_cast<int>(slot);
+  }
+  if (moved < 0 || (stretch->count > 1 && moved != stretch->slot)) return false;
+  stretch->slot = moved;
+  ++stretch->count;
+  return true;
+}
+
 }  // namespace
 
 Slice::Slice(std::vector<CompiledStatement>* statements, std::vector<int> nest_of, int nests,
@@ -184,13 +199,20 @@ bool Slice::RunSimple(Path* path, Machine* machine) {
   // A plain assignment gives the same value for every value of its free loops, so 0 will do.
   const bool update = path->statement->info.update != Update::kNone;
   const std::vector<int> none;
+  const std::vector<int>& free = update ? path->free_loops : none;
+  std::vector<int64_t> elements(marks.elements.begin(), marks.elements.begin() + path->cursor);
+  std::sort(elements.begin(), elements.end());
+  Machine::Stretch stretch;
   bool ok = true;
-  for (std::size_t i = 0; i < path->cursor && ok; ++i) {
-    path->inverse.ForEach(marks.elements[i], [&](const std::vector<int64_t>& solution) {
-      ok = machine->RunStatement(path->statement, solution, update ? path->free_loops : none);
+  for (int64_t element : elements) {
+    path->inverse.ForEach(element, [&](const std::vector<int64_t>& solution) {
+      if (Extend(solution, &stretch)) return false;
+      if (!stretch.start.empty()) ok = ok && machine->RunStatement(path->statement, stretch, free);
+      stretch = {solution, 0, 1};
       return false;
     });
   }
+  if (!stretch.start.empty()) ok = ok && machine->RunStatement(path->statement, stretch, free);
   return ok;
 }
 
