@@ -51,7 +51,7 @@ class StatementChecker {
     }
     if (tensor->role != Role::kOutput && tensor->role != Role::kTemporary) {
       return ErrorAt(program_.source, statement_.location,
-                     "{} is an {} and cannot be written; write a temporary or an output",
+                     "the {1} {0} cannot be written; write a temporary or an output",
                      tensor->name, RoleName(tensor->role));
     }
     for (const ExprPtr& index : statement_.indices) {
