@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Builds the unit tests of some folders of src/ with sanitizers and runs them.
+#
+#   scripts/sanitize.sh asan-ubsan|tsan FOLDER...
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+preset=$1
+shift
+scripts/build.sh "$preset" "${@/%/_tests}"
+labels=$(IFS='|'; echo "$*")
+export UBSAN_OPTIONS=print_stacktrace=1
+export TSAN_OPTIONS=halt_on_error=1
+ctest --preset "$preset" -j "${JOBS:-$(nproc)}" -L "^($labels)$" --no-tests=error
