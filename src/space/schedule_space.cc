@@ -180,9 +180,14 @@ Result<tvm_api::Module> ScheduleSpace::ModuleOf(const search::State& state) cons
   return schedule.GetModule();
 }
 
-Result<std::string> ScheduleSpace::TraceJson(const search::State& state) const {
+Result<tvm_api::Trace> ScheduleSpace::TraceOf(const search::State& state) const {
   TW_TRY(const Schedule schedule, Replayed(AsState(state)));
-  return schedule.GetTrace().ToJson();
+  return schedule.GetTrace();
+}
+
+Result<std::string> ScheduleSpace::TraceJson(const search::State& state) const {
+  TW_TRY(const tvm_api::Trace trace, TraceOf(state));
+  return trace.ToJson();
 }
 
 std::map<std::string, int64_t> ScheduleSpace::Refusals() const {

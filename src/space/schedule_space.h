@@ -54,6 +54,7 @@ class ScheduleSpace : public search::Space {
 
   // For measuring and for databases; each replays the state's trace (a few milliseconds).
   Result<tvm_api::Module> ModuleOf(const search::State& state) const;
+  Result<tvm_api::Trace> TraceOf(const search::State& state) const;  // post-processing included
   // TVM's JSON of the trace, post-processing included; an empty trace for the root.
   Result<std::string> TraceJson(const search::State& state) const;
 
