@@ -69,7 +69,9 @@ def check(root):
         name, direct = read_dependencies(path.read_text())
         if name is not None:
             dependencies[name] = direct
-    problems = [f"src/{name}/CMakeLists.txt:1: DEPS lead back to {name}" for name in cycles(dependencies)]
+    problems = [
+        f"src/{name}/CMakeLists.txt:1: DEPS lead back to {name}" for name in cycles(dependencies)
+    ]
     for path in sorted([*source.rglob("*.cc"), *source.rglob("*.h")]):
         folder = path.relative_to(source).parts[0]
         allowed = reachable(folder, dependencies)
@@ -93,7 +95,11 @@ def check(root):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[1]
+    root = (
+        pathlib.Path(sys.argv[1])
+        if len(sys.argv) > 1
+        else pathlib.Path(__file__).resolve().parents[1]
+    )
     problems = check(root)
     print("\n".join(problems), end="\n" if problems else "", file=sys.stderr)
     return 1 if problems else 0

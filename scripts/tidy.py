@@ -83,7 +83,9 @@ def main():
     if unknown:
         sys.exit(f"tidy: not in {build}/compile_commands.json: {', '.join(unknown)}")
     failed = 0
-    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS") or os.cpu_count())) as pool:
+    with concurrent.futures.ThreadPoolExecutor(
+        int(os.environ.get("JOBS") or os.cpu_count())
+    ) as pool:
         for problems in pool.map(lambda path: run(build, path, commands[path]), wanted):
             if problems:
                 failed += 1

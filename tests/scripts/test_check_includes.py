@@ -59,7 +59,10 @@ class CheckIncludes(unittest.TestCase):
         self.assertIn("src/low/CMakeLists.txt:1:", text)
 
     def test_tvm_only_where_it_belongs(self):
-        tvm = {"tvm/CMakeLists.txt": "tw_module(NAME tvm)\n", "tvm/a.cc": "#include <tvm/ffi/any.h>\n"}
+        tvm = {
+            "tvm/CMakeLists.txt": "tw_module(NAME tvm)\n",
+            "tvm/a.cc": "#include <tvm/ffi/any.h>\n",
+        }
         self.assertEqual(self.check({**self.TREE, **tvm}), (0, ""))
         code, text = self.check({**self.TREE, "high/b.cc": "#include <tvm/ffi/any.h>\n"})
         self.assertEqual(code, 1)
