@@ -86,6 +86,9 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
 fi
 install_wheels runtime requirements.txt
 for extra in "$@"; do
-  [[ -f requirements-$extra.txt ]] || give_up "unknown argument '$extra': give dev, bench or nothing"
+  if [[ ! -f requirements-$extra.txt ]]; then
+    say "unknown argument '$extra': give dev, bench or nothing"
+    exit 2
+  fi
   install_wheels "$extra" "requirements-$extra.txt"
 done

@@ -101,7 +101,7 @@ class Setup(unittest.TestCase):
 
     def test_unknown_argument(self):
         code, text, _ = self.setup_machine("everything")
-        self.assertEqual(code, 5)
+        self.assertEqual(code, 2)
         self.assertIn("everything", text)
 
 
