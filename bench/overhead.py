@@ -61,9 +61,10 @@ def moe_matmul():
 
 def tune_tvm(trials, folder):
     os.environ["TVM_NUM_THREADS"] = "1"
-    import tvm
     import tvm.s_tir.tensor_intrin  # noqa: F401
     from tvm.s_tir import meta_schedule as ms
+
+    import tvm
 
     spent = folder / "kernel-seconds"
 
