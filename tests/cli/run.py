@@ -13,7 +13,8 @@ A case is a transcript, run in an empty folder:
 
 `$ ` starts a command for bash, `> ` continues it on the next line. What follows is its standard output; lines
 that start with `2> ` are its standard error, `[N]` is its exit code where that is not 0. `...` stands for any
-text within a line; a line that is only `...` stands for any number of lines. The program under test is
+text within a line; a line that is only `...` stands for any number of lines. Empty lines at the end of an output
+are not compared, so that they can stand between commands. The program under test is
 $TENSORWRIGHT, by default build/dev/tensorwright; it is first in PATH.
 """
 
@@ -58,13 +59,16 @@ class Step:
 
 def parse(text):
     """Steps of a case, and the comments after the last one."""
-    steps, comments = [], []
+    steps, comments, blank = [], [], []
     for line in text.splitlines():
+        if not line:
+            blank.append(line)  # output when more output follows, else a separator
+            continue
         if line.startswith("$ "):
-            steps.append(Step(comments, [line[2:]], Output([], [], 0)))
+            steps.append(Step(comments + blank, [line[2:]], Output([], [], 0)))
             comments = []
-        elif line.startswith("#") or (not line and (comments or not steps)):
-            comments.append(line)
+        elif line.startswith("#"):
+            comments += [*blank, line]
         elif not steps or comments:
             raise ValueError(f"output without a command: {line}")
         elif line.startswith("> "):
@@ -74,8 +78,9 @@ def parse(text):
         elif code := re.fullmatch(r"\[(\d+)\]", line):
             steps[-1].expected.code = int(code.group(1))
         else:
-            steps[-1].expected.stdout.append(line)
-    return steps, comments
+            steps[-1].expected.stdout += [*blank, line]
+        blank = []
+    return steps, comments + blank
 
 
 def matches(expected, actual):
@@ -111,7 +116,7 @@ def execute(command, folder):
     )
 
     def lines(text):
-        return [line.rstrip() for line in text.splitlines()]
+        return [line.rstrip() for line in text.rstrip().splitlines()]
 
     return Output(lines(done.stdout), lines(done.stderr), done.returncode)
 
