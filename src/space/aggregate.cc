@@ -9,14 +9,14 @@ namespace tw::space {
 namespace {
 
 // Columns of TVM's per_store_feature.cc.
-constexpr int kFloatOps = 0, kFloatOpKinds = 7;      // log2(count + 1) of each kind of operation
-constexpr int kVectorLength = 16 + 2;                // of the vectorised loops: number, product, length
+constexpr int kFloatOps = 0, kFloatOpKinds = 7;  // log2(count + 1) of each kind of operation
+constexpr int kVectorLength = 16 + 2;            // of the vectorised loops: number, product, length
 constexpr int kIntensity = 147, kIntensityPoints = 10;
 constexpr int kUnrollStep = 163;
 
 std::span<const float> Row(const tvm_api::Features& features, int row) {
-  return std::span(features.values).subspan(static_cast<std::size_t>(row) * features.columns,
-                                            features.columns);
+  return std::span(features.values)
+      .subspan(static_cast<std::size_t>(row) * features.columns, features.columns);
 }
 
 int HeaviestRow(const tvm_api::Features& features) {
@@ -60,8 +60,8 @@ std::vector<float> AggregateFeatures(const tvm_api::Features& features) {
 double PriorScore(const tvm_api::Features& features) {
   if (features.rows == 0) return 0;
   const auto row = Row(features, HeaviestRow(features));
-  constexpr double kEightLanes = 3.17;   // log2(8 + 1)
-  constexpr double kHighIntensity = 8;   // log2 of operations a byte that caches can feed at all
+  constexpr double kEightLanes = 3.17;  // log2(8 + 1)
+  constexpr double kHighIntensity = 8;  // log2 of operations a byte that caches can feed at all
   double intensity = 0;
   for (int i = 0; i < kIntensityPoints; ++i) intensity += row[kIntensity + i] / kIntensityPoints;
   return 0.5 * std::clamp(row[kVectorLength] / kEightLanes, 0.0, 1.0) +

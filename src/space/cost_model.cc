@@ -27,9 +27,9 @@ class Matrix {
     values.reserve(rows.size() * kAggregatedColumns);
     for (const auto& row : rows) values.insert(values.end(), row.begin(), row.end());
     Matrix matrix;
-    TW_CHECK(Check(XGDMatrixCreateFromMat(values.data(), rows.size(), kAggregatedColumns,
-                                          std::numeric_limits<float>::quiet_NaN(),
-                                          &matrix.handle_)));
+    TW_CHECK(
+        Check(XGDMatrixCreateFromMat(values.data(), rows.size(), kAggregatedColumns,
+                                     std::numeric_limits<float>::quiet_NaN(), &matrix.handle_)));
     return matrix;
   }
   Matrix(Matrix&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
@@ -133,7 +133,8 @@ Status XgbCostModel::Fit() {
   TW_CHECK(Check(XGBoosterCreate(&data, 1, &trees->handle)));
   const double mean =
       std::accumulate(labels.begin(), labels.end(), 0.0) / static_cast<double>(labels.size());
-  // Small steps, shallow trees and a part of the columns for each, since the columns outnumber the samples.
+  // Small steps, shallow trees and a part of the columns for each, since the columns outnumber the
+  // samples.
   const std::pair<const char*, std::string> parameters[] = {
       {"objective", "reg:squarederror"},
       {"base_score", fmt::format("{}", mean)},
@@ -185,10 +186,10 @@ Status XgbCostModel::Load(const std::string& bytes) {
   } catch (const nlohmann::json::exception&) {
     return damaged();
   }
-  const bool fits = rows.size() == latencies.size() &&
-                    std::all_of(rows.begin(), rows.end(), [](const auto& row) {
-                      return row.size() == static_cast<std::size_t>(kAggregatedColumns);
-                    });
+  const bool fits =
+      rows.size() == latencies.size() && std::all_of(rows.begin(), rows.end(), [](const auto& row) {
+        return row.size() == static_cast<std::size_t>(kAggregatedColumns);
+      });
   if (!fits) return damaged();
   std::lock_guard lock(mutex_);
   rows_ = std::move(rows);

@@ -85,16 +85,21 @@ TEST_F(CostModelTest, PriorAnswersBeforeThereAreEnoughSamples) {
   }
   ASSERT_TRUE(model.Update(States(0, 5), SecondsOf(States(0, 5))).ok());
   EXPECT_EQ(model.Predict(States(0, 8)), prior);
-  EXPECT_GT(*std::max_element(prior.begin(), prior.end()), *std::min_element(prior.begin(), prior.end()));
+  EXPECT_GT(*std::max_element(prior.begin(), prior.end()),
+            *std::min_element(prior.begin(), prior.end()));
   ASSERT_TRUE(model.Update(States(5, 1), SecondsOf(States(5, 1))).ok());
   EXPECT_NE(model.Predict(States(0, 8)), prior);
   EXPECT_EQ(model.valid_samples(), 6);
 }
 
 TEST_F(CostModelTest, PriorPrefersVectors) {
-  const auto first = space_->Apply(space_->Root(), {"Sketch", {{"index", int64_t{0}}, {"sample", int64_t{1}}}});
+  const auto first =
+      space_->Apply(space_->Root(), {"Sketch", {{"index", int64_t{0}}, {"sample", int64_t{1}}}});
   ASSERT_TRUE(first.ok());
-  const auto tiled = space_->Apply(*first, {"TileSize", {{"block", std::string("C")}, {"loop", std::string("j")}, {"factors", std::vector<int64_t>{2, 2, 4, 8}}}});
+  const auto tiled = space_->Apply(*first, {"TileSize",
+                                            {{"block", std::string("C")},
+                                             {"loop", std::string("j")},
+                                             {"factors", std::vector<int64_t>{2, 2, 4, 8}}}});
   const StatePtr wide = tiled.ok() ? *tiled : *first;
   const auto scalar = space_->Apply(wide, {"Vectorize", {{"max_extent", int64_t{1}}}});
   ASSERT_TRUE(scalar.ok()) << scalar.error().message;
@@ -111,7 +116,8 @@ TEST_F(CostModelTest, FailuresCountAsSlow) {
   ASSERT_TRUE(model.Update(States(0, 24), latencies).ok());
   const auto predicted = model.Predict(States(0, 24));
   double failed = 0, worked = 0;
-  for (int i = 0; i < 24; ++i) (i % 3 == 0 ? failed : worked) += predicted[i] / (i % 3 == 0 ? 8 : 16);
+  for (int i = 0; i < 24; ++i)
+    (i % 3 == 0 ? failed : worked) += predicted[i] / (i % 3 == 0 ? 8 : 16);
   EXPECT_LT(failed, worked);
   EXPECT_FALSE(model.Update(States(0, 2), SecondsOf(States(0, 1))).ok());
 }

@@ -17,8 +17,8 @@
 
 namespace tw::space {
 
-// TVM's own strategy object on our sketches and our cost model. Schedules that ScheduleSpace refuses score 0 and are
-// never handed out.
+// TVM's own strategy object on our sketches and our cost model. Schedules that ScheduleSpace
+// refuses score 0 and are never handed out.
 class EvolutionarySearcher : public search::Searcher {
  public:
   // `space` and `model` must outlive the searcher.
@@ -46,9 +46,9 @@ class EvolutionarySearcher : public search::Searcher {
   search::CostModel& model_;
   int threads_;
   std::optional<tvm_api::Evolution> evolution_;
-  std::vector<search::NodeRecord> nodes_;   // by id
-  std::size_t taken_ = 0;                   // nodes_ reported by TakeChanges; nodes never change
-  std::set<std::string> keys_;              // of nodes_
+  std::vector<search::NodeRecord> nodes_;  // by id
+  std::size_t taken_ = 0;                  // nodes_ reported by TakeChanges; nodes never change
+  std::set<std::string> keys_;             // of nodes_
   std::atomic<int64_t> scored_{0};
 };
 

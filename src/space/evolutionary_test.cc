@@ -21,9 +21,11 @@ class EvolutionaryTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { ASSERT_TRUE(tvm_api::Load().ok()); }
   static std::unique_ptr<ScheduleSpace> Make(const tvm_api::Module& module) {
-    return std::move(ScheduleSpace::Make(module, tvm_api::Target::Parse("llvm", 1).value())).value();
+    return std::move(ScheduleSpace::Make(module, tvm_api::Target::Parse("llvm", 1).value()))
+        .value();
   }
-  static std::unique_ptr<EvolutionarySearcher> Searcher(ScheduleSpace& space, search::CostModel& model) {
+  static std::unique_ptr<EvolutionarySearcher> Searcher(ScheduleSpace& space,
+                                                        search::CostModel& model) {
     tvm_api::EvolutionOptions options;
     options.population = 16;
     options.generations = 2;

@@ -46,8 +46,9 @@ Result<StatePtr> ScheduleSpace::Decode(const std::string& text) {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const Sampling& sampling = slots[i].sampling;
     const auto& decision = choices.decisions[i];
-    const std::size_t parts =
-        sampling.kind == Sampling::Kind::kPerfectTile ? static_cast<std::size_t>(sampling.parts) : 1;
+    const std::size_t parts = sampling.kind == Sampling::Kind::kPerfectTile
+                                  ? static_cast<std::size_t>(sampling.parts)
+                                  : 1;
     bool fits = decision.size() == parts;
     if (fits && sampling.kind == Sampling::Kind::kCategorical) {
       fits = decision[0] >= 0 && decision[0] < static_cast<int64_t>(sampling.candidates.size());
@@ -55,7 +56,8 @@ Result<StatePtr> ScheduleSpace::Decode(const std::string& text) {
     if (fits && sampling.kind == Sampling::Kind::kPerfectTile) {
       for (int64_t factor : decision) fits &= factor >= 1;
     }
-    if (!fits) return Fail(Code::kUsage, "the state is of another program: decision {} is wrong", i);
+    if (!fits)
+      return Fail(Code::kUsage, "the state is of another program: decision {} is wrong", i);
   }
   TW_TRY(StatePtr state, Materialise(choices, 1, {}));
   if (static_cast<const ScheduleState&>(*state).choices() != choices) {

@@ -208,8 +208,7 @@ std::vector<Transformation> ScheduleSpace::Neighbours(const search::State& any) 
     for (const auto& location : site.locations) indices.push_back(location.index);
     for (int64_t index : Adjacent(indices, decisions[slot][0])) {
       const auto at = std::find(indices.begin(), indices.end(), index) - indices.begin();
-      add(kComputeLocation,
-          {{"block", site.block}, {"loop", LocationName(site.locations[at])}});
+      add(kComputeLocation, {{"block", site.block}, {"loop", LocationName(site.locations[at])}});
     }
   }
   return result;

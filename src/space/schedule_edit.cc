@@ -188,15 +188,15 @@ Status ScheduleSpace::EditLocation(Draft& draft, const Transformation& transform
   TW_TRY(const Sketch* sketch, SketchAt(draft.choices.sketch));
   const int slot = sketch->FindLocation(block);
   if (slot < 0) {
-    return Fail(Code::kUsage, "ComputeLocation: block {} cannot be moved in this sketch; can be: {}",
-                block, sketch->LocationNames());
+    return Fail(Code::kUsage,
+                "ComputeLocation: block {} cannot be moved in this sketch; can be: {}", block,
+                sketch->LocationNames());
   }
   std::vector<tvm_api::Site> found;
   if (draft.exact == nullptr) {
     TW_TRY(found, tvm_api::FindSites(design_.GetModule(), sketch->TraceOf(draft.choices)));
   }
-  const std::vector<tvm_api::Site>& sites =
-      draft.exact != nullptr ? SitesOf(*draft.exact) : found;
+  const std::vector<tvm_api::Site>& sites = draft.exact != nullptr ? SitesOf(*draft.exact) : found;
   std::string names;
   for (const tvm_api::Site& site : sites) {
     if (site.instruction != sketch->slots()[slot].sampling.instruction) continue;

@@ -24,8 +24,7 @@ std::string RefusalKind(const std::string& message) {
   constexpr std::string_view kPrefix = "refused by ";
   if (message.find(kPrefix) != 0) return "replay";
   const auto end = message.find(':');
-  return message.substr(kPrefix.size(),
-                        end == std::string::npos ? end : end - kPrefix.size());
+  return message.substr(kPrefix.size(), end == std::string::npos ? end : end - kPrefix.size());
 }
 
 }  // namespace
@@ -44,8 +43,8 @@ Result<std::unique_ptr<ScheduleSpace>> ScheduleSpace::Make(const tvm_api::Module
       features = std::move(extracted).value();
     }
   }
-  space->root_ = std::make_shared<ScheduleState>(Choices{}, module.StructuralHash(),
-                                                 std::move(features));
+  space->root_ =
+      std::make_shared<ScheduleState>(Choices{}, module.StructuralHash(), std::move(features));
   return space;
 }
 
@@ -56,7 +55,8 @@ ScheduleSpace::ScheduleSpace(tvm_api::DesignSpace design, tvm_api::FeatureExtrac
   for (std::size_t i = 0; i < sketches_.size(); ++i) {
     by_structure_.emplace(design_.Sketches()[i].Structure(), static_cast<int>(i));
   }
-  // Vectors of one to eight registers of 32-bit lanes, and none; more than 64 lanes TVM never makes.
+  // Vectors of one to eight registers of 32-bit lanes, and none; more than 64 lanes TVM never
+  // makes.
   constexpr int kLaneBits = 32, kMostLanes = 64;
   vector_extents_ = {1};
   for (int lanes = std::max(2, design_.VectorBits() / kLaneBits); lanes <= kMostLanes; lanes *= 2) {
@@ -129,8 +129,8 @@ Result<StatePtr> ScheduleSpace::Run(const search::Step& step) {
     // Later steps see the decisions that Sketch draws, as if they were applied one by one.
     if (step.sequence[i].name != kSketch || i + 1 == step.sequence.size()) continue;
     TW_TRY(const Sketch* sketch, SketchAt(draft.choices.sketch));
-    TW_TRY(const Schedule drawn, Schedule::Replay(design_.GetModule(),
-                                                  sketch->TraceOf(draft.choices), draft.seed));
+    TW_TRY(const Schedule drawn,
+           Schedule::Replay(design_.GetModule(), sketch->TraceOf(draft.choices), draft.seed));
     draft.choices = sketch->Taken(draft.choices.sketch, draft.choices, drawn.GetTrace());
   }
   if (draft.exact != nullptr) return step.from;

@@ -27,9 +27,9 @@ struct ScheduleSpaceOptions {
   bool features = true;  // extract the cost model's features of every state when it is made
 };
 
-// The root is the program as given; from there only Sketch applies. Every other state is a sketch with a decision
-// for each of its choices, replayed and post-processed by TVM and checked by FindRepeatedReduction. Two states
-// with one structural hash are the same program. Thread-safe.
+// The root is the program as given; from there only Sketch applies. Every other state is a sketch
+// with a decision for each of its choices, replayed and post-processed by TVM and checked by
+// FindRepeatedReduction. Two states with one structural hash are the same program. Thread-safe.
 class ScheduleSpace : public search::Space {
  public:
   using Options = ScheduleSpaceOptions;
@@ -44,7 +44,8 @@ class ScheduleSpace : public search::Space {
   std::vector<search::Domain> Domains(const search::State& state) override;
   Result<search::StatePtr> Apply(const search::StatePtr& state,
                                  const search::Transformation& transformation) override;
-  // Only the last state of a sequence is made; a sequence may pass through programs that are not legal.
+  // Only the last state of a sequence is made; a sequence may pass through programs that are not
+  // legal.
   std::vector<Result<search::StatePtr>> ApplyAll(std::span<const search::Step> steps) override;
   std::string Key(const search::State& state) override;
   Result<search::StatePtr> RandomState(Random& random) override;
@@ -58,12 +59,13 @@ class ScheduleSpace : public search::Space {
   // TVM's JSON of the trace, post-processing included; an empty trace for the root.
   Result<std::string> TraceJson(const search::State& state) const;
 
-  // The state of a schedule that TVM's own search made from our sketches; an error when its trace is not one
-  // of theirs, or FindRepeatedReduction refuses it.
+  // The state of a schedule that TVM's own search made from our sketches; an error when its trace
+  // is not one of theirs, or FindRepeatedReduction refuses it.
   Result<search::StatePtr> Adopt(const tvm_api::Schedule& schedule);
 
   const tvm_api::DesignSpace& design_space() const { return design_; }
-  // Schedules that were refused so far, by kind: "repeated reduction", the name of a postproc, "replay".
+  // Schedules that were refused so far, by kind: "repeated reduction", the name of a postproc,
+  // "replay".
   std::map<std::string, int64_t> Refusals() const;
 
  private:

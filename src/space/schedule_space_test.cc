@@ -28,18 +28,22 @@ class ScheduleSpaceTest : public ::testing::Test {
   static void SetUpTestSuite() { ASSERT_TRUE(tvm_api::Load().ok()); }
 
   static std::unique_ptr<ScheduleSpace> Make(const tvm_api::Module& module, bool features = false) {
-    auto space = ScheduleSpace::Make(module, tvm_api::Target::Parse("llvm -mcpu=x86-64-v3", 2).value(),
-                                     {.threads = 2, .features = features});
+    auto space =
+        ScheduleSpace::Make(module, tvm_api::Target::Parse("llvm -mcpu=x86-64-v3", 2).value(),
+                            {.threads = 2, .features = features});
     EXPECT_TRUE(space.ok()) << space.error().message;
     return std::move(space).value();
   }
-  static std::unique_ptr<ScheduleSpace> Matmul() { return Make(tvm_api::testing::Matmul(32, 64, 128)); }
+  static std::unique_ptr<ScheduleSpace> Matmul() {
+    return Make(tvm_api::testing::Matmul(32, 64, 128));
+  }
 
   static Transformation Sketch(int64_t index, int64_t sample) {
     return {"Sketch", {{"index", index}, {"sample", sample}}};
   }
   static Transformation Tile(const std::string& loop, std::vector<int64_t> factors) {
-    return {"TileSize", {{"block", std::string("C")}, {"loop", loop}, {"factors", std::move(factors)}}};
+    return {"TileSize",
+            {{"block", std::string("C")}, {"loop", loop}, {"factors", std::move(factors)}}};
   }
   static StatePtr Apply(ScheduleSpace& space, const StatePtr& from, const Transformation& t) {
     auto state = space.Apply(from, t);
@@ -61,7 +65,8 @@ TEST_F(ScheduleSpaceTest, OnlySketchAppliesToTheProgramAsGiven) {
   ASSERT_THAT(domains, SizeIs(1));
   EXPECT_EQ(domains[0].name, "Sketch");
   EXPECT_THAT(domains[0].parameters[0].integers, testing::ElementsAre(0, 1, 2));
-  EXPECT_THAT(Refusal(*space, space->Root(), Tile("i", {1, 1, 1, 32})), HasSubstr("apply Sketch first"));
+  EXPECT_THAT(Refusal(*space, space->Root(), Tile("i", {1, 1, 1, 32})),
+              HasSubstr("apply Sketch first"));
   EXPECT_THAT(space->Neighbours(*space->Root()), IsEmpty());
 }
 
@@ -97,8 +102,10 @@ TEST_F(ScheduleSpaceTest, TransformationsChangeWhatTheySay) {
 
 TEST_F(ScheduleSpaceTest, RefusalsSayWhy) {
   auto space = Matmul();
-  const StatePtr state = Apply(*space, Apply(*space, space->Root(), Sketch(0, 1)), Tile("i", {2, 1, 4, 4}));
-  EXPECT_THAT(Refusal(*space, state, Tile("z", {1, 1})), AllOf(HasSubstr("loop z"), HasSubstr("C.i, C.j, C.k")));
+  const StatePtr state =
+      Apply(*space, Apply(*space, space->Root(), Sketch(0, 1)), Tile("i", {2, 1, 4, 4}));
+  EXPECT_THAT(Refusal(*space, state, Tile("z", {1, 1})),
+              AllOf(HasSubstr("loop z"), HasSubstr("C.i, C.j, C.k")));
   EXPECT_THAT(Refusal(*space, state, Tile("i", {2, 1, 4})), HasSubstr("has 4 tiles, not 3"));
   EXPECT_THAT(Refusal(*space, state, Tile("i", {2, 1, 4, 5})), HasSubstr("must be 32"));
   EXPECT_THAT(Refusal(*space, state, Tile("i", {2, 1, -4, -4})), HasSubstr("must be 32"));
@@ -107,19 +114,26 @@ TEST_F(ScheduleSpaceTest, RefusalsSayWhy) {
   EXPECT_THAT(Refusal(*space, state, Sketch(0, 2)), HasSubstr("no change"));
   EXPECT_THAT(Refusal(*space, state, Sketch(7, 2)), HasSubstr("0 to 2"));
   EXPECT_THAT(Refusal(*space, state, Sketch(1, 0)), HasSubstr("1 to 256"));
-  EXPECT_THAT(Refusal(*space, state, {"Unroll", {{"max_step", int64_t{3}}}}), HasSubstr("0, 16, 64, 512"));
-  EXPECT_THAT(Refusal(*space, state, {"Unroll", {{"max_step", std::string("x")}}}), HasSubstr("an integer"));
+  EXPECT_THAT(Refusal(*space, state, {"Unroll", {{"max_step", int64_t{3}}}}),
+              HasSubstr("0, 16, 64, 512"));
+  EXPECT_THAT(Refusal(*space, state, {"Unroll", {{"max_step", std::string("x")}}}),
+              HasSubstr("an integer"));
   EXPECT_THAT(Refusal(*space, state, {"Unroll", {}}), HasSubstr("needs the parameter max_step"));
-  EXPECT_THAT(Refusal(*space, state, {"Unroll", {{"steps", int64_t{16}}}}), HasSubstr("no parameter steps"));
-  EXPECT_THAT(Refusal(*space, state, {"Vectorize", {{"max_extent", int64_t{3}}}}), HasSubstr("one of 1, 8, 16"));
+  EXPECT_THAT(Refusal(*space, state, {"Unroll", {{"steps", int64_t{16}}}}),
+              HasSubstr("no parameter steps"));
+  EXPECT_THAT(Refusal(*space, state, {"Vectorize", {{"max_extent", int64_t{3}}}}),
+              HasSubstr("one of 1, 8, 16"));
   EXPECT_THAT(Refusal(*space, state, {"Fuse", {}}), HasSubstr("no transformation Fuse"));
-  EXPECT_THAT(Refusal(*space, state, {"ComputeLocation", {{"block", std::string("C")}, {"loop", std::string("root")}}}),
-              HasSubstr("cannot be moved"));
+  EXPECT_THAT(
+      Refusal(*space, state,
+              {"ComputeLocation", {{"block", std::string("C")}, {"loop", std::string("root")}}}),
+      HasSubstr("cannot be moved"));
 }
 
 TEST_F(ScheduleSpaceTest, AnotherSketchKeepsTheTiles) {
   auto space = Matmul();
-  StatePtr state = Apply(*space, Apply(*space, space->Root(), Sketch(0, 1)), Tile("i", {2, 1, 4, 4}));
+  StatePtr state =
+      Apply(*space, Apply(*space, space->Root(), Sketch(0, 1)), Tile("i", {2, 1, 4, 4}));
   const StatePtr other = Apply(*space, state, Sketch(2, 5));
   EXPECT_EQ(ChoicesOf(other).decisions, ChoicesOf(state).decisions);
   EXPECT_NE(space->Key(*other), space->Key(*state));
@@ -127,8 +141,8 @@ TEST_F(ScheduleSpaceTest, AnotherSketchKeepsTheTiles) {
 
 TEST_F(ScheduleSpaceTest, ASequenceEndsWhereItsStepsEnd) {
   auto space = Matmul();
-  const std::vector<Transformation> sequence{Sketch(1, 9), Tile("i", {1, 2, 4, 4}),
-                                             {"Vectorize", {{"max_extent", int64_t{8}}}}};
+  const std::vector<Transformation> sequence{
+      Sketch(1, 9), Tile("i", {1, 2, 4, 4}), {"Vectorize", {{"max_extent", int64_t{8}}}}};
   StatePtr one_by_one = space->Root();
   for (const auto& t : sequence) one_by_one = Apply(*space, one_by_one, t);
   std::vector<search::Step> steps(5, search::Step{space->Root(), sequence});
@@ -166,7 +180,8 @@ TEST_F(ScheduleSpaceTest, TextBringsTheSameProgramBack) {
 
 TEST_F(ScheduleSpaceTest, EveryNeighbourIsOneStepAway) {
   auto space = Matmul();
-  const StatePtr state = Apply(*space, Apply(*space, space->Root(), Sketch(0, 1)), Tile("i", {2, 1, 4, 4}));
+  const StatePtr state =
+      Apply(*space, Apply(*space, space->Root(), Sketch(0, 1)), Tile("i", {2, 1, 4, 4}));
   const auto neighbours = space->Neighbours(*state);
   EXPECT_GT(neighbours.size(), 10u);
   EXPECT_EQ(space->Neighbours(*state), neighbours);
@@ -192,7 +207,8 @@ TEST_F(ScheduleSpaceTest, MovesBlocksAndRefusesRepeatedReductions) {
       if (domain.name != kComputeLocation) continue;
       for (const std::string& loop : domain.parameters[1].names) {
         auto next = space->Apply(
-            *state, {"ComputeLocation", {{"block", domain.parameters[0].names[0]}, {"loop", loop}}});
+            *state,
+            {"ComputeLocation", {{"block", domain.parameters[0].names[0]}, {"loop", loop}}});
         if (!next.ok()) continue;
         ++moved;
         EXPECT_NE(ChoicesOf(*next).decisions, ChoicesOf(*state).decisions);

@@ -13,18 +13,19 @@
 
 namespace tw::space {
 
-// The choices that make a program: a sketch and one decision for each of its sampling instructions and
-// annotations, in the order of its trace.
+// The choices that make a program: a sketch and one decision for each of its sampling instructions
+// and annotations, in the order of its trace.
 struct Choices {
-  int sketch = -1;                              // -1: the program as it was given
-  std::vector<std::vector<int64_t>> decisions;  // as tvm_api::Sampling::decision; empty: to be drawn
+  int sketch = -1;  // -1: the program as it was given
+  std::vector<std::vector<int64_t>>
+      decisions;  // as tvm_api::Sampling::decision; empty: to be drawn
   std::vector<int64_t> annotations;
 
   bool operator==(const Choices&) const = default;
 };
 
-// A complete, legal program. Its module and trace are replayed when asked for, since they are large and most
-// states are never looked at again; the hash and the features stay.
+// A complete, legal program. Its module and trace are replayed when asked for, since they are large
+// and most states are never looked at again; the hash and the features stay.
 class ScheduleState : public search::State {
  public:
   ScheduleState(Choices choices, uint64_t hash, std::optional<tvm_api::Features> features)

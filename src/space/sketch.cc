@@ -121,8 +121,7 @@ Choices Sketch::Taken(int index, const Choices& asked, const tvm_api::Trace& rep
 }
 
 std::string LocationName(const tvm_api::Site::Location& location) {
-  return location.index < 0 ? location.name
-                            : fmt::format("L{}_{}", location.index, location.name);
+  return location.index < 0 ? location.name : fmt::format("L{}_{}", location.index, location.name);
 }
 
 }  // namespace tw::space

@@ -24,9 +24,10 @@ constexpr std::array kUnrollParameters{
     ParameterInfo{"max_step", "integer", "loop nests of at most this many steps are unrolled"}};
 constexpr std::array kComputeLocationParameters{
     ParameterInfo{"block", "name", "the block that is moved"},
-    ParameterInfo{"loop", "name",
-                  "the loop of its reader under which it is computed, as L<depth>_<variable>; or root, "
-                  "or inline"}};
+    ParameterInfo{
+        "loop", "name",
+        "the loop of its reader under which it is computed, as L<depth>_<variable>; or root, "
+        "or inline"}};
 
 constexpr std::array kTable{
     TransformationInfo{kSketch, "takes a loop structure; decisions that fit it are kept",

@@ -1,4 +1,5 @@
-// The transformations of ScheduleSpace: the one table from which help texts, prompts and schemas are made.
+// The transformations of ScheduleSpace: the one table from which help texts, prompts and schemas
+// are made.
 #pragma once
 
 #include <span>
@@ -23,8 +24,9 @@ struct TransformationInfo {
   std::string_view name;
   std::string_view description;
   std::span<const ParameterInfo> parameters;
-  // Probability that random sampling takes it. Those of TVM's mutators (tile size 0.9, compute location 0.05,
-  // unroll 0.03, parallel 0.02; MutatorNode::DefaultLLVM), with small ones for the two that TVM does not have.
+  // Probability that random sampling takes it. Those of TVM's mutators (tile size 0.9, compute
+  // location 0.05, unroll 0.03, parallel 0.02; MutatorNode::DefaultLLVM), with small ones for the
+  // two that TVM does not have.
   double weight = 0;
 };
 

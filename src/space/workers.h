@@ -9,8 +9,8 @@
 
 namespace tw::space {
 
-// Calls body(i) once for every i in [0, count), on up to `threads` threads, the caller's among them. `body` must
-// be safe to call from several threads and must not throw.
+// Calls body(i) once for every i in [0, count), on up to `threads` threads, the caller's among
+// them. `body` must be safe to call from several threads and must not throw.
 template <typename Body>
 void ForEach(std::size_t count, int threads, Body&& body) {
   std::atomic<std::size_t> next{0};

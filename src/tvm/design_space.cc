@@ -13,19 +13,18 @@ struct Defaults {
   Any mutators;
 };
 
-// For llvm the plain CPU rules. TVM's own choice for CPUs with AVX-512 or dot products adds rules that need
-// tensor intrinsics, which only TVM's Python registers.
+// For llvm the plain CPU rules. TVM's own choice for CPUs with AVX-512 or dot products adds rules
+// that need tensor intrinsics, which only TVM's Python registers.
 Defaults DefaultsFor(const Target& target, const Module& module) {
   if (target.Kind() == "llvm") {
     return {Call("s_tir.meta_schedule.ScheduleRuleDefaultLLVM").cast<List>(),
             Call("s_tir.meta_schedule.PostprocDefaultLLVM").cast<List>(),
             Call("s_tir.meta_schedule.MutatorDefaultLLVM")};
   }
-  const Any generator = Call("s_tir.meta_schedule.SpaceGeneratorPostOrderApply", nullptr, nullptr,
-                             nullptr, nullptr);
-  const Any context =
-      Call("s_tir.meta_schedule.TuneContext", Get(module), Get(target), generator, nullptr,
-           ffi::String("main"), int64_t{1}, int64_t{1}, SilentLogger());
+  const Any generator =
+      Call("s_tir.meta_schedule.SpaceGeneratorPostOrderApply", nullptr, nullptr, nullptr, nullptr);
+  const Any context = Call("s_tir.meta_schedule.TuneContext", Get(module), Get(target), generator,
+                           nullptr, ffi::String("main"), int64_t{1}, int64_t{1}, SilentLogger());
   Call("s_tir.meta_schedule.TuneContextInitialize", context);
   static const Field kRules("s_tir.meta_schedule.SpaceGenerator", "sch_rules");
   static const Field kPostprocs("s_tir.meta_schedule.SpaceGenerator", "postprocs");
@@ -77,9 +76,9 @@ Result<DesignSpace> DesignSpace::Generate(const Module& module, const Target& ta
         Call("s_tir.meta_schedule.SpaceGeneratorPostOrderApply", nullptr,
              GuardRules(defaults.rules, notes), defaults.postprocs, defaults.mutators);
     constexpr int64_t kSeed = 1;  // of the sketches' first decisions, which nobody keeps
-    impl->context = Call("s_tir.meta_schedule.TuneContext", Get(module), Get(target),
-                         impl->generator, nullptr, ffi::String("main"), int64_t{1}, kSeed,
-                         SilentLogger());
+    impl->context =
+        Call("s_tir.meta_schedule.TuneContext", Get(module), Get(target), impl->generator, nullptr,
+             ffi::String("main"), int64_t{1}, kSeed, SilentLogger());
     Call("s_tir.meta_schedule.TuneContextInitialize", impl->context);
     for (const Any& schedule :
          Call("s_tir.meta_schedule.SpaceGeneratorGenerateDesignSpace", impl->generator, Get(module))

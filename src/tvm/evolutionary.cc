@@ -74,10 +74,9 @@ Result<Evolution> Evolution::Make(const DesignSpace& space, const EvolutionOptio
                          generator, impl->strategy, ffi::String("main"),
                          int64_t{std::max(options.threads, 1)}, seed, SilentLogger());
     Call("s_tir.meta_schedule.TuneContextInitialize", impl->context);
-    impl->database =
-        Call("s_tir.meta_schedule.DatabaseMemoryDatabase", ffi::String("structural"));
-    impl->workload = Call("s_tir.meta_schedule.DatabaseCommitWorkload", impl->database,
-                          Get(impl->module));
+    impl->database = Call("s_tir.meta_schedule.DatabaseMemoryDatabase", ffi::String("structural"));
+    impl->workload =
+        Call("s_tir.meta_schedule.DatabaseCommitWorkload", impl->database, Get(impl->module));
     impl->cost_model = CostModelOf(std::move(predict));
     return Evolution(std::move(impl));
   });

@@ -13,15 +13,16 @@
 namespace tw::tvm_api {
 
 struct EvolutionOptions {
-  // TVM's own population is 512, which costs 8 to 90 seconds a round in replays; 128 costs a quarter of that.
+  // TVM's own population is 512, which costs 8 to 90 seconds a round in replays; 128 costs a
+  // quarter of that.
   int population = 128;
-  int generations = 4;              // here and below: TVM's defaults
-  double measured_share = 0.2;      // of the first population, from the best measured
-  int min_unmeasured = 50;          // random programs without which TVM gives up
+  int generations = 4;          // here and below: TVM's defaults
+  double measured_share = 0.2;  // of the first population, from the best measured
+  int min_unmeasured = 50;      // random programs without which TVM gives up
   int max_failed_rounds = 5;
   double mutate_probability = 0.85;
   int max_failed_mutations = 10;
-  double random_share = 0.05;       // of each round's candidates
+  double random_share = 0.05;  // of each round's candidates
   int threads = 2;
   uint64_t seed = 1;
 };
@@ -35,8 +36,8 @@ class Evolution {
   static Result<Evolution> Make(const DesignSpace& space, const EvolutionOptions& options,
                                 Predictor predict);
 
-  // One round. Up to `count` post-processed schedules; none when TVM finds no new ones. Asking for another count
-  // than before makes TVM forget which programs it handed out.
+  // One round. Up to `count` post-processed schedules; none when TVM finds no new ones. Asking for
+  // another count than before makes TVM forget which programs it handed out.
   Result<std::vector<Schedule>> Propose(int count);
   // A measured program, for later rounds to start from.
   Status Commit(const Trace& trace, double seconds);

@@ -41,8 +41,8 @@ Result<Features> FeatureExtractor::Extract(const Schedule& schedule) const {
     Features features;
     features.rows = static_cast<int>(view->shape[0]);
     features.columns = kFeatureColumns;
-    const auto* data = reinterpret_cast<const double*>(static_cast<const char*>(view->data) +
-                                                       view->byte_offset);
+    const auto* data =
+        reinterpret_cast<const double*>(static_cast<const char*>(view->data) + view->byte_offset);
     features.values.assign(data, data + features.rows * features.columns);
     return features;
   });

@@ -10,8 +10,8 @@
 
 namespace tw::tvm_api {
 
-// Names of the columns: arithmetic of the store's loop nest (57), five buffers of 18 features each, a
-// ten-point curve of arithmetic intensity, allocation and loop context (7); the order of TVM's
+// Names of the columns: arithmetic of the store's loop nest (57), five buffers of 18 features each,
+// a ten-point curve of arithmetic intensity, allocation and loop context (7); the order of TVM's
 // per_store_feature.cc. Counts and sizes are log2(x + 1)-scaled by TVM.
 inline constexpr int kFeatureColumns = 164;
 

@@ -27,8 +27,8 @@ struct Block {
   std::vector<Loop> loops;  // around it, outermost first
   Identities used;          // loop variables that its axes are made of
   Identities writes;
-  bool reduces = false;     // has a reduction axis
-  bool initialises = false; // carries its initialisation in itself
+  bool reduces = false;      // has a reduction axis
+  bool initialises = false;  // carries its initialisation in itself
 };
 
 class Walker {

@@ -27,8 +27,8 @@ class ReductionCheckTest : public ::testing::Test {
 
 constexpr int64_t kM = 16, kN = 32, kK = 64;
 
-// A schedule of NormalizedMatmul with the row sum S at compute location `wanted` ("root" or the variable of a
-// loop of O), where k of O is split in two; none when the sketches do not offer that.
+// A schedule of NormalizedMatmul with the row sum S at compute location `wanted` ("root" or the
+// variable of a loop of O), where k of O is split in two; none when the sketches do not offer that.
 std::optional<Schedule> PlaceRowSum(const Module& module, const DesignSpace& space,
                                     const std::string& wanted) {
   for (const Trace& sketch : space.Sketches()) {
@@ -147,8 +147,7 @@ TEST_F(ReductionCheckTest, JudgesStockRecordsOfAttention) {
   std::vector<bool> refused;
   for (const Record& record : database->records) {
     ASSERT_EQ(record.error, "");
-    auto schedule =
-        Schedule::ReplayJson(database->workloads[record.workload], record.trace_json);
+    auto schedule = Schedule::ReplayJson(database->workloads[record.workload], record.trace_json);
     ASSERT_TRUE(schedule.ok()) << schedule.error().message;
     refused.push_back(FindRepeatedReduction(schedule->GetModule()).has_value());
   }

@@ -28,7 +28,8 @@ nlohmann::ordered_json JsonOf(const Any& value) {
   }
   if (auto map = value.as<ffi::Map<Any, Any>>()) {
     auto result = nlohmann::ordered_json::object();
-    for (const auto& [key, item] : *map) result[std::string(key.cast<ffi::String>())] = JsonOf(item);
+    for (const auto& [key, item] : *map)
+      result[std::string(key.cast<ffi::String>())] = JsonOf(item);
     return result;
   }
   if (value.GetTypeKey() == "ir.IntImm") return IntegerOf(value);

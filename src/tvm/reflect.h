@@ -1,4 +1,5 @@
-// For files under src/tvm only: fields of TVM's objects by reflection, and conversions of what they hold.
+// For files under src/tvm only: fields of TVM's objects by reflection, and conversions of what they
+// hold.
 #pragma once
 
 #include <tvm/ffi/reflection/accessor.h>
@@ -12,14 +13,12 @@
 
 namespace tw::tvm_api {
 
-// Getter of one field of one type, looked up once. Make it a static inside a function: the types exist
-// only after Load.
+// Getter of one field of one type, looked up once. Make it a static inside a function: the types
+// exist only after Load.
 class Field {
  public:
   Field(const char* type_key, const char* field) : getter_(type_key, field) {}
-  Any operator()(const Any& object) const {
-    return getter_(object.cast<ffi::ObjectRef>());
-  }
+  Any operator()(const Any& object) const { return getter_(object.cast<ffi::ObjectRef>()); }
 
  private:
   ffi::reflection::FieldGetter getter_;
@@ -29,8 +28,9 @@ class Field {
 int64_t IntegerOf(const Any& value);
 std::vector<int64_t> IntegersOf(const Any& array);
 
-// What TVM's traces consist of, as JSON: lists, strings, numbers, maps; IntImm and FloatImm are numbers.
-// Objects of other kinds (an index map) become the text of their JSON graph, as in TVM's own records.
+// What TVM's traces consist of, as JSON: lists, strings, numbers, maps; IntImm and FloatImm are
+// numbers. Objects of other kinds (an index map) become the text of their JSON graph, as in TVM's
+// own records.
 nlohmann::ordered_json JsonOf(const Any& value);
 
 }  // namespace tw::tvm_api

@@ -39,14 +39,14 @@ std::string BlockName(const Any& schedule, const Any& block) {
   return kName(SiteObject(schedule, block)).cast<ffi::String>();
 }
 
-// Asks TVM for the compute locations of `block` from the innermost outwards: given a decision that is not
-// possible, SampleComputeLocation takes the next possible one outside it, and records which that was.
+// Asks TVM for the compute locations of `block` from the innermost outwards: given a decision that
+// is not possible, SampleComputeLocation takes the next possible one outside it, and records which
+// that was.
 std::vector<Site::Location> Locations(const Any& schedule, const Any& block) {
   constexpr int64_t kRoot = -1, kInline = -2;
   static const Field kInsts("s_tir.Trace", "insts");
   const auto take = [&](int64_t wanted) {
-    const Any loop =
-        Call("s_tir.schedule.ScheduleSampleComputeLocation", schedule, block, wanted);
+    const Any loop = Call("s_tir.schedule.ScheduleSampleComputeLocation", schedule, block, wanted);
     const Any trace = Call("s_tir.schedule.ScheduleGetTrace", schedule);
     const Any last = kInsts(trace).cast<List>().back();
     return std::pair(IntegerOf(Call("s_tir.schedule.TraceGetDecision", trace, last)), loop);

@@ -37,11 +37,12 @@ Any Guard(const Any& rule, const std::shared_ptr<RuleNotes>& notes) {
   const std::optional<Any> simpler = Simpler(rule);
   const auto initialize = [rule, simpler](const Any& context) {
     Call("s_tir.meta_schedule.ScheduleRuleInitializeWithTuneContext", rule, context);
-    if (simpler) Call("s_tir.meta_schedule.ScheduleRuleInitializeWithTuneContext", *simpler, context);
+    if (simpler)
+      Call("s_tir.meta_schedule.ScheduleRuleInitializeWithTuneContext", *simpler, context);
   };
   const auto apply = [rule, simpler, notes, name](const Any& schedule, const Any& block) -> Any {
-    // Rules change the schedule before they throw, so each attempt gets its own copy. Copies share the
-    // block variables.
+    // Rules change the schedule before they throw, so each attempt gets its own copy. Copies share
+    // the block variables.
     const auto attempt = [&](const Any& with) {
       return Call("s_tir.meta_schedule.ScheduleRuleApply", with,
                   Call("s_tir.schedule.ScheduleCopy", schedule), block);

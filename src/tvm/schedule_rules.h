@@ -21,10 +21,11 @@ class RuleNotes {
   std::vector<std::string> notes_;
 };
 
-// `rules` (an Array of ScheduleRule), each wrapped in a PyScheduleRule that applies it to a copy of the
-// schedule. When the rule throws on a block, MultiLevelTiling is tried again without the write cache (it
-// throws on a consumer with several tiled producers, as in a gated MLP); every other rule, and this one if it
-// throws again, leaves the block as it is. ApplyCustomRule is not wrapped, since TVM tells it by its type.
+// `rules` (an Array of ScheduleRule), each wrapped in a PyScheduleRule that applies it to a copy of
+// the schedule. When the rule throws on a block, MultiLevelTiling is tried again without the write
+// cache (it throws on a consumer with several tiled producers, as in a gated MLP); every other
+// rule, and this one if it throws again, leaves the block as it is. ApplyCustomRule is not wrapped,
+// since TVM tells it by its type.
 ffi::Array<Any> GuardRules(const ffi::Array<Any>& rules, std::shared_ptr<RuleNotes> notes);
 
 }  // namespace tw::tvm_api

@@ -130,7 +130,8 @@ TEST_F(ScheduleTest, JsonOfATraceReplaysToTheSameProgram) {
   }
   EXPECT_FALSE(Schedule::ReplayJson(module, "[[").ok());
   EXPECT_FALSE(Schedule::ReplayJson(module, "[1,2]").ok());
-  const auto unknown = Schedule::ReplayJson(module, R"([[["GetSBlock",[],["Z","main"],["b0"]]],[]])");
+  const auto unknown =
+      Schedule::ReplayJson(module, R"([[["GetSBlock",[],["Z","main"],["b0"]]],[]])");
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().message.find('\n'), std::string::npos) << unknown.error().message;
 }

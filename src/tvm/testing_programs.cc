@@ -56,8 +56,8 @@ Any Compute(const std::string& name, const std::vector<int64_t>& shape,
     axes.push_back(axis.iter);
     indices.push_back(axis.var);
   }
-  const Any op = Call("te.ComputeOp", ffi::String(name), ffi::String(""), nullptr, axes,
-                      List{value(indices)});
+  const Any op =
+      Call("te.ComputeOp", ffi::String(name), ffi::String(""), nullptr, axes, List{value(indices)});
   return Call("te.OpGetOutput", op, int64_t{0});
 }
 
@@ -67,8 +67,8 @@ Any Sum(int64_t extent, const std::function<Any(const Any&)>& term) {
   const Any x = Call("ir.Var", ffi::String("x"), type, nullptr);
   const Any y = Call("ir.Var", ffi::String("y"), type, nullptr);
   const Any zero = Call("ir.FloatImm", kElement, 0.0, nullptr);
-  const Any add = Call("te.CommReducer", List{x}, List{y},
-                       List{Call("prim.Add", x, y, nullptr)}, List{zero}, nullptr);
+  const Any add = Call("te.CommReducer", List{x}, List{y}, List{Call("prim.Add", x, y, nullptr)},
+                       List{zero}, nullptr);
   const Axis k = NewAxis("k", extent, kReduction);
   const Any always = Call("ir.IntImm", DLDataType{kDLBool, 8, 1}, int64_t{1}, nullptr);
   return Call("te.Reduce", add, List{term(k.var)}, List{k.iter}, always, int64_t{0}, List(),
@@ -77,9 +77,7 @@ Any Sum(int64_t extent, const std::function<Any(const Any&)>& term) {
 
 Any MatmulOf(const std::string& name, const Any& a, const Any& b, int64_t m, int64_t n, int64_t k) {
   return Compute(name, {m, n}, [&](const List& at) {
-    return Sum(k, [&](const Any& r) {
-      return Mul(At(a, List{at[0], r}), At(b, List{r, at[1]}));
-    });
+    return Sum(k, [&](const Any& r) { return Mul(At(a, List{at[0], r}), At(b, List{r, at[1]})); });
   });
 }
 
@@ -91,8 +89,7 @@ Module Finish(const List& tensors) {
                                  ffi::String("__dict__"), ffi::Map<ffi::String, Any>());
   ffi::Map<Any, Any> functions;
   functions.Set(Call("ir.GlobalVar", ffi::String("main")), function);
-  return Wrap<Module>(
-      Call("ir.IRModule", functions, no_attributes, ffi::Map<ffi::String, Any>()));
+  return Wrap<Module>(Call("ir.IRModule", functions, no_attributes, ffi::Map<ffi::String, Any>()));
 }
 
 Any RowSum(const std::string& name, const Any& a, int64_t m, int64_t k) {

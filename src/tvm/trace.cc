@@ -82,7 +82,8 @@ std::vector<Sampling> Trace::Samplings() const {
   std::vector<Sampling> result;
   const List instructions = Instructions(Get(*this));
   const ffi::Map<Any, Any> decisions = Decisions(Get(*this));
-  std::unordered_map<const void*, std::size_t> drawn;  // output of a categorical -> index in `result`
+  std::unordered_map<const void*, std::size_t>
+      drawn;  // output of a categorical -> index in `result`
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     const Any instruction = instructions[i];
     const std::string name = KindName(instruction);
