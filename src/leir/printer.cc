@@ -1,7 +1,6 @@
 #include "leir/printer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -237,8 +236,10 @@ std::string PrintFile(const Program& program) {
     std::string scope = tensor.scope == Scope::kGlobal
                             ? ""
                             : fmt::format(",{}", ScopeLetter(tensor.scope));
+    std::string shape;
+    for (int64_t extent : tensor.shape) shape += (shape.empty() ? "" : ",") + std::to_string(extent);
     printer.text += fmt::format("{} {}: {}{}[{}]\n", RoleName(tensor.role), tensor.name,
-                                ShortName(tensor.dtype), scope, fmt::join(tensor.shape, ","));
+                                ShortName(tensor.dtype), scope, shape);
   }
   for (const Nest& nest : program.nests) {
     printer.text += "\n";
