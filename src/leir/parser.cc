@@ -29,9 +29,12 @@ class Parser : public ParserState {
     for (const auto& [name, value] : overrides) {
       if (!dims_.contains(name)) {
         std::string known;
-        for (const auto& [dim, unused] : dims_) known += (known.empty() ? "" : ", ") + dim;
+        for (const auto& [dim, unused] : dims_) {
+          if (!known.empty()) known += ", ";
+          known += dim;
+        }
         return Fail(Code::kUsage, "{}: there is no dim `{}`; {}", program_.source, name,
-                    known.empty() ? "the file has none" : "the file has " + known);
+                    known.empty() ? "the file has none" : fmt::format("the file has {}", known));
       }
     }
     return Finish();

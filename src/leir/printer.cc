@@ -237,7 +237,10 @@ std::string PrintFile(const Program& program) {
                             ? ""
                             : fmt::format(",{}", ScopeLetter(tensor.scope));
     std::string shape;
-    for (int64_t extent : tensor.shape) shape += (shape.empty() ? "" : ",") + std::to_string(extent);
+    for (int64_t extent : tensor.shape) {
+      if (!shape.empty()) shape += ",";
+      shape += std::to_string(extent);
+    }
     printer.text += fmt::format("{} {}: {}{}[{}]\n", RoleName(tensor.role), tensor.name,
                                 ShortName(tensor.dtype), scope, shape);
   }
