@@ -23,7 +23,8 @@ struct NodeRecord {
   std::string source;                    // which proposer, or the searcher's own name
   double predicted = 0;                  // score when created
   int64_t visits = 0;
-  double value = 0;                      // sum of rewards
+  double value = 0;                      // sum of rewards of it and what is below it
+  double reward = 0;                     // of its own rollout
   bool proposed = false;                 // was handed out for measuring
 };
 

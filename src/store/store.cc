@@ -19,7 +19,7 @@ create table blobs (name text primary key, bytes blob not null) without rowid;
 create table nodes (
   id integer primary key, parent integer not null, state text not null, key text not null unique,
   sequence text not null, rationale text not null, source text not null, predicted real not null,
-  visits integer not null, value real not null, proposed integer not null);
+  visits integer not null, value real not null, reward real not null, proposed integer not null);
 create table measurements (
   trial integer primary key, node integer not null, key text not null unique,
   failure text not null, message text not null, trace_json text not null, seconds text not null,
@@ -192,13 +192,14 @@ Result<std::map<std::string, std::string>> Store::Facts() const {
 Status Store::Commit(const std::vector<Node>& nodes, const std::vector<Measurement>& measurements) {
   return impl_->InTransaction([&]() -> Status {
     TW_TRY(Statement put, impl_->Prepare(
-        "insert into nodes values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do update set "
+        "insert into nodes values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do update set "
         "predicted = excluded.predicted, visits = excluded.visits, value = excluded.value, "
-        "proposed = excluded.proposed"));
+        "reward = excluded.reward, proposed = excluded.proposed"));
     for (const Node& n : nodes) {
       put.Bind(1, n.id).Bind(2, n.parent).Bind(3, n.state).Bind(4, n.key).Bind(5, n.sequence);
       put.Bind(6, n.rationale).Bind(7, n.source).Bind(8, Finite(n.predicted)).Bind(9, n.visits);
-      put.Bind(10, Finite(n.value)).Bind(11, static_cast<int64_t>(n.proposed));
+      put.Bind(10, Finite(n.value)).Bind(11, Finite(n.reward));
+      put.Bind(12, static_cast<int64_t>(n.proposed));
       TW_CHECK(put.Run());
     }
     TW_TRY(Statement add, impl_->Prepare(fmt::format(
@@ -228,12 +229,13 @@ Result<std::vector<Node>> Store::Nodes() const {
   std::vector<Node> nodes;
   TW_TRY(Statement s, impl_->Prepare(
       "select id, parent, state, key, sequence, rationale, source, predicted, visits, value, "
-      "proposed from nodes order by id"));
+      "reward, proposed from nodes order by id"));
   while (true) {
     TW_TRY(bool row, s.Step());
     if (!row) return nodes;
     nodes.push_back({s.Integer(0), s.Integer(1), s.Text(2), s.Text(3), s.Text(4), s.Text(5),
-                     s.Text(6), s.Real(7), s.Integer(8), s.Real(9), s.Integer(10) != 0});
+                     s.Text(6), s.Real(7), s.Integer(8), s.Real(9), s.Real(10),
+                     s.Integer(11) != 0});
   }
 }
 

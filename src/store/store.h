@@ -26,6 +26,7 @@ struct Node {
   double predicted = 0;
   int64_t visits = 0;
   double value = 0;
+  double reward = 0;
   bool proposed = false;
 };
 
