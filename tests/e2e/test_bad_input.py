@@ -33,13 +33,16 @@ class BadInput(TestCase):
 
     def test_targets(self):
         for target in ("quantum", "llvm -mcpu", '{"kind":"llvm"', '{"kind":7}', ""):
-            self.refused("tune", "gemm", "--target", target, "--run-dir", self.tmp / "r",
-                         says="target")
+            self.refused(
+                "tune", "gemm", "--target", target, "--run-dir", self.tmp / "r", says="target"
+            )
         self.assertFalse((self.tmp / "r").exists(), "a refused command left a directory")
 
     def test_broken_leir(self):
         path = self.tmp / "broken.leir"
-        path.write_text("leir 1\ninput A: f32[4]\noutput C: f32[4]\nB^{4}_{tx=0}[C_{tx}=A_{tx}+;];\n")
+        path.write_text(
+            "leir 1\ninput A: f32[4]\noutput C: f32[4]\nB^{4}_{tx=0}[C_{tx}=A_{tx}+;];\n"
+        )
         for command in (["leir", "check"], ["leir", "print"], ["leir", "run"], ["tune"]):
             self.refused(*command, path, says="broken.leir:4:")
 
@@ -109,13 +112,17 @@ class BadRunDirectory(TestCase):
     def test_full_disk(self):
         disk = self.tmp / "disk"
         disk.mkdir()
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=160k", "none", str(disk)],
-                                 capture_output=True, check=False)
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=160k", "none", str(disk)],
+            capture_output=True,
+            check=False,
+        )
         if mounted.returncode != 0:
             self.skipTest("needs the right to mount a small tmpfs")
         self.addCleanup(subprocess.run, ["umount", str(disk)], check=False)
-        done = self.run_tool("tune", *SMALL, "--trials", 64, "--run-dir", disk / "run",
-                             code=RUN_DIRECTORY)
+        done = self.run_tool(
+            "tune", *SMALL, "--trials", 64, "--run-dir", disk / "run", code=RUN_DIRECTORY
+        )
         self.assertRegex(done.stderr, "full|No space")
         if (disk / "run/run.db").exists():
             copy = self.tmp / "copy.db"
@@ -128,7 +135,9 @@ class Environment(TestCase):
     def test_missing_tvm(self):
         empty = self.tmp / "site"
         empty.mkdir()
-        done = self.run_tool("tune", *SMALL, code=5, env=environment(TENSORWRIGHT_TVM_HOME=str(empty)))
+        done = self.run_tool(
+            "tune", *SMALL, code=5, env=environment(TENSORWRIGHT_TVM_HOME=str(empty))
+        )
         self.assertIn("apache-tvm==0.27.0.post1", done.stderr)
 
     def test_wrong_tvm_ffi_version(self):

@@ -5,15 +5,33 @@ import signal
 import time
 import unittest
 
-from harness import (RUN_DIRECTORY, SMALL, TestCase, environment, kill, processes_with, start_tool,
-                     wait_until)
+from harness import (
+    RUN_DIRECTORY,
+    SMALL,
+    TestCase,
+    environment,
+    kill,
+    processes_with,
+    start_tool,
+    wait_until,
+)
 
 TRIALS = 24
 
 
 class Resume(TestCase):
     def command(self, run, *extra):
-        return ["tune", *SMALL, "--trials", str(TRIALS), "--batch", "4", "--run-dir", str(run), *extra]
+        return [
+            "tune",
+            *SMALL,
+            "--trials",
+            str(TRIALS),
+            "--batch",
+            "4",
+            "--run-dir",
+            str(run),
+            *extra,
+        ]
 
     def test_ten_kills_lose_nothing(self):
         run = self.tmp / "run"
@@ -21,19 +39,22 @@ class Resume(TestCase):
         rng = random.Random(seed)
         for attempt in range(10):
             tag = f"TW_TEST_TAG={self.tmp.name}-{attempt}"
-            process = start_tool(*self.command(run),
-                                 env=environment(TW_TEST_TAG=f"{self.tmp.name}-{attempt}"))
+            process = start_tool(
+                *self.command(run), env=environment(TW_TEST_TAG=f"{self.tmp.name}-{attempt}")
+            )
             time.sleep(rng.uniform(0.1, 1.6))
             kill(process)
-            self.assertTrue(wait_until(lambda t=tag: not processes_with(t), 5),
-                            f"processes left behind (seed {seed}): {processes_with(tag)}")
+            self.assertTrue(
+                wait_until(lambda t=tag: not processes_with(t), 5),
+                f"processes left behind (seed {seed}): {processes_with(tag)}",
+            )
         before = self.measurements(run) if (run / "run.db").exists() else []
         summary = self.tune(*self.command(run)[1:])
         after = self.measurements(run)
         self.assertEqual(summary["trials"], TRIALS, f"seed {seed}")
         self.assertEqual([row[0] for row in after], list(range(1, TRIALS + 1)))
         self.assertEqual(len({row[1] for row in after}), TRIALS, "a program was measured twice")
-        self.assertEqual(after[:len(before)], before, "a finished measurement was lost or changed")
+        self.assertEqual(after[: len(before)], before, "a finished measurement was lost or changed")
 
     def test_interrupt_saves_and_the_same_command_goes_on(self):
         run = self.tmp / "run"
@@ -74,8 +95,9 @@ class Resume(TestCase):
         self.tune(*SMALL, "--trials", 1, "--run-dir", run)
         done = self.run_tool("tune", "softmax", "--trials", 1, "--run-dir", run, code=RUN_DIRECTORY)
         self.assertIn("workload", done.stderr)
-        done = self.run_tool("tune", *SMALL, "--search", "random", "--run-dir", run,
-                             code=RUN_DIRECTORY)
+        done = self.run_tool(
+            "tune", *SMALL, "--search", "random", "--run-dir", run, code=RUN_DIRECTORY
+        )
         self.assertIn("search", done.stderr)
 
 

@@ -8,9 +8,14 @@ import unittest
 
 from harness import NO_CANDIDATE, SMALL, TestCase, environment
 
-SITE = pathlib.Path(subprocess.run(
-    [sys.executable, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'], end='')"],
-    capture_output=True, text=True, check=True).stdout)
+SITE = pathlib.Path(
+    subprocess.run(
+        [sys.executable, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'], end='')"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+)
 
 # Importing TVM's tensor intrinsics takes half a minute and is not needed to read a database.
 READ_DATABASE = """
@@ -58,9 +63,11 @@ class Tune(TestCase):
         self.tune(*SMALL, "--trials", 4, "--preset", "paper", "--run-dir", self.tmp / "b")
 
     def test_leir_file_and_tvm_module(self):
-        text = ("leir 1\ninput A: f32[24,32]\ninput C: f32[32,16]\noutput D: f32[24,16]\n"
-                "B^{24}_{tx=0}L^{16}_{a=0}L^{32}_{c=0}"
-                "[D^{f32,g}_{tx,a}=D^{f32,g}_{tx,a}+A^{f32,g}_{tx,c}*C^{f32,g}_{c,a};];\n")
+        text = (
+            "leir 1\ninput A: f32[24,32]\ninput C: f32[32,16]\noutput D: f32[24,16]\n"
+            "B^{24}_{tx=0}L^{16}_{a=0}L^{32}_{c=0}"
+            "[D^{f32,g}_{tx,a}=D^{f32,g}_{tx,a}+A^{f32,g}_{tx,c}*C^{f32,g}_{c,a};];\n"
+        )
         path = self.tmp / "mine.leir"
         path.write_text(text)
         self.tune(path, "--trials", 3, "--run-dir", self.tmp / "leir")
@@ -71,8 +78,10 @@ class Tune(TestCase):
 
     def test_a_tiny_space_ends_early(self):
         path = self.tmp / "tiny.leir"
-        path.write_text("leir 1\ninput A: f32[1]\noutput C: f32[1]\n"
-                        "B^{1}_{tx=0}[C^{f32,g}_{tx}=A^{f32,g}_{tx}+1;];\n")
+        path.write_text(
+            "leir 1\ninput A: f32[1]\noutput C: f32[1]\n"
+            "B^{1}_{tx=0}[C^{f32,g}_{tx}=A^{f32,g}_{tx}+1;];\n"
+        )
         summary = self.tune(path, "--trials", 64, "--run-dir", self.tmp / "run", code=None)
         self.assertTrue(summary["exhausted"])
         self.assertLess(summary["trials"], 64)
@@ -85,18 +94,35 @@ class Tune(TestCase):
         self.assertIn("T.prim_func", shown)
         best = json.loads(self.run_tool("best", run, "--json").stdout)
         self.assertGreater(best["latency_s"], 0)
-        for name in ("run.toml", "run.db", "best.json", "best.py", "best.leir", "best.so",
-                     "database_workload.json", "database_tuning_record.json"):
+        for name in (
+            "run.toml",
+            "run.db",
+            "best.json",
+            "best.py",
+            "best.leir",
+            "best.so",
+            "database_workload.json",
+            "database_tuning_record.json",
+        ):
             self.assertTrue((run / name).exists(), name)
 
         out = self.tmp / "out"
         files = self.run_tool("export", run, "-o", out).stdout.split()
-        self.assertEqual({pathlib.Path(f).name for f in files},
-                         {"gemm.so", "gemm.h", "example.cc", "example.py"})
+        self.assertEqual(
+            {pathlib.Path(f).name for f in files}, {"gemm.so", "gemm.h", "example.cc", "example.py"}
+        )
         cpp = [
-            "c++", "example.cc", f"-I{SITE}/tvm_ffi/include", f"-L{SITE}/tvm_ffi/lib",
-            f"-L{SITE}/tvm/lib", f"-Wl,-rpath,{SITE}/tvm_ffi/lib:{SITE}/tvm/lib",
-            "-Wl,--no-as-needed", "-ltvm_ffi", "-ltvm_runtime", "-o", "example",
+            "c++",
+            "example.cc",
+            f"-I{SITE}/tvm_ffi/include",
+            f"-L{SITE}/tvm_ffi/lib",
+            f"-L{SITE}/tvm/lib",
+            f"-Wl,-rpath,{SITE}/tvm_ffi/lib:{SITE}/tvm/lib",
+            "-Wl,--no-as-needed",
+            "-ltvm_ffi",
+            "-ltvm_runtime",
+            "-o",
+            "example",
         ]
         subprocess.run(cpp, cwd=out, check=True)
         for command in (["./example"], [sys.executable, "example.py"]):
@@ -106,8 +132,12 @@ class Tune(TestCase):
     def test_tvm_reads_our_database(self):
         run = self.tmp / "run"
         summary = self.tune(*SMALL, "--trials", 6, "--run-dir", run)
-        done = subprocess.run([sys.executable, "-c", READ_DATABASE, str(run)], check=True,
-                              capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", READ_DATABASE, str(run)],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         read = json.loads(done.stdout.splitlines()[-1])
         self.assertEqual(read["records"], 6 - sum(summary["failures"].values()))
         self.assertLess(read["error"], 1e-4)
@@ -126,11 +156,25 @@ class Tune(TestCase):
         config.write_text("[tune]\ntrials = 4\nsearch = 'random'\n")
         by_file = self.tune(*SMALL, "--config", config, "--run-dir", self.tmp / "f")
         self.assertEqual(by_file["trials"], 4)
-        by_env = self.tune(*SMALL, "--config", config, "--run-dir", self.tmp / "e",
-                           env=environment(TENSORWRIGHT_TRIALS="3"))
+        by_env = self.tune(
+            *SMALL,
+            "--config",
+            config,
+            "--run-dir",
+            self.tmp / "e",
+            env=environment(TENSORWRIGHT_TRIALS="3"),
+        )
         self.assertEqual(by_env["trials"], 3)
-        by_flag = self.tune(*SMALL, "--config", config, "--trials", 2, "--run-dir", self.tmp / "g",
-                            env=environment(TENSORWRIGHT_TRIALS="3"))
+        by_flag = self.tune(
+            *SMALL,
+            "--config",
+            config,
+            "--trials",
+            2,
+            "--run-dir",
+            self.tmp / "g",
+            env=environment(TENSORWRIGHT_TRIALS="3"),
+        )
         self.assertEqual(by_flag["trials"], 2)
 
 
@@ -148,9 +192,20 @@ class Faults(TestCase):
         for fault, kind in expected.items():
             with self.subTest(fault):
                 run = self.tmp / fault.replace("@", "-").replace(":", "-")
-                summary = self.tune(*SMALL, "--trials", 6, "--search", "random", "--run-dir", run,
-                                    "--timeout", 2, "--memory-limit", 2048,
-                                    env=environment(TENSORWRIGHT_INJECT=fault))
+                summary = self.tune(
+                    *SMALL,
+                    "--trials",
+                    6,
+                    "--search",
+                    "random",
+                    "--run-dir",
+                    run,
+                    "--timeout",
+                    2,
+                    "--memory-limit",
+                    2048,
+                    env=environment(TENSORWRIGHT_INJECT=fault),
+                )
                 self.assertEqual(summary["trials"], 6)
                 self.assertIn(kind, summary["failures"], summary)
                 self.assertEqual(set(summary["failures"]), {kind})
@@ -158,8 +213,16 @@ class Faults(TestCase):
                 self.assertTrue((run / "failures" / kind / "error.txt").exists())
 
     def test_all_candidates_failing_is_exit_3_with_the_first_error_of_each_kind(self):
-        done = self.run_tool("tune", *SMALL, "--trials", 4, "--run-dir", self.tmp / "r",
-                             env=environment(TENSORWRIGHT_INJECT="segv@build:1"), code=NO_CANDIDATE)
+        done = self.run_tool(
+            "tune",
+            *SMALL,
+            "--trials",
+            4,
+            "--run-dir",
+            self.tmp / "r",
+            env=environment(TENSORWRIGHT_INJECT="segv@build:1"),
+            code=NO_CANDIDATE,
+        )
         self.assertIn("4 crash", done.stdout)
         self.assertIn("SIGSEGV", done.stdout)
 

@@ -7,8 +7,9 @@ import unittest
 
 from harness import ROOT, SMALL, USAGE, VERIFICATION, TestCase, environment
 
-WRONG = pathlib.Path(os.environ.get("TENSORWRIGHT_WRONG_SCHEDULE",
-                                    ROOT.parent / "shared/wrong-schedule"))
+WRONG = pathlib.Path(
+    os.environ.get("TENSORWRIGHT_WRONG_SCHEDULE", ROOT.parent / "shared/wrong-schedule")
+)
 
 
 class Verify(TestCase):
@@ -16,7 +17,9 @@ class Verify(TestCase):
         if not WRONG.exists():
             self.skipTest(f"{WRONG} is not there")
         done = self.run_tool("verify", "--database", WRONG, code=VERIFICATION)
-        verdicts = [line.split()[2] for line in done.stdout.splitlines() if line.startswith("line ")]
+        verdicts = [
+            line.split()[2] for line in done.stdout.splitlines() if line.startswith("line ")
+        ]
         self.assertEqual([v.rstrip(":") for v in verdicts], ["right", "wrong", "wrong"])
 
     def test_our_own_records_are_right(self):
@@ -28,8 +31,13 @@ class Verify(TestCase):
     def test_a_wrong_candidate_is_kept_as_failed_and_verifies_as_such(self):
         run = self.tmp / "run"
         self.tune(*SMALL, "--trials", 3, "--run-dir", run)
-        done = self.run_tool("verify", "--database", run, code=VERIFICATION,
-                             env=environment(TENSORWRIGHT_INJECT="wrong@check:all"))
+        done = self.run_tool(
+            "verify",
+            "--database",
+            run,
+            code=VERIFICATION,
+            env=environment(TENSORWRIGHT_INJECT="wrong@check:all"),
+        )
         self.assertEqual(done.stdout.count(" wrong"), 3)
 
     def test_broken_lines_are_reported_one_by_one(self):
