@@ -24,10 +24,10 @@ Result<int> Run(bool json) {
     TW_TRY(leir::Program program, tune::LoadProgram(std::string(workload.name), {}));
     if (json) {
       list.push_back({{"name", workload.name},
-                      {"summary", tune::Summary(workload)},
+                      {"summary", tune::Describe(workload)},
                       {"signature", Signature(program)}});
     } else {
-      fmt::print("{:<22} {}\n{:<22} {}\n", workload.name, tune::Summary(workload), "",
+      fmt::print("{:<22} {}\n{:<22} {}\n", workload.name, tune::Describe(workload), "",
                  Signature(program));
     }
   }

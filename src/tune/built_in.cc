@@ -11,7 +11,7 @@ const std::vector<BuiltIn>& BuiltIns() {
   return workloads;
 }
 
-std::string Summary(const BuiltIn& workload) {
+std::string Describe(const BuiltIn& workload) {
   std::size_t start = workload.text.find('#');
   if (start == std::string_view::npos) return "";
   start = workload.text.find_first_not_of("# ", start);

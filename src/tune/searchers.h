@@ -2,23 +2,24 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "base/result.h"
-#include "search/evaluator.h"
 #include "search/proposer.h"
 #include "search/searcher.h"
+#include "space/cost_model.h"
 #include "space/schedule_space.h"
 #include "tune/options.h"
 
 namespace tw::tune {
 
 struct SearchParts {
-  std::unique_ptr<search::Proposer> proposer;
+  std::unique_ptr<search::Proposer> proposer;  // of mcts
   std::unique_ptr<search::Searcher> searcher;
 };
 
+// `space` and `model` must outlive what is returned.
 Result<SearchParts> MakeSearcher(const Options& options, space::ScheduleSpace& space,
-                                 search::CostModel& model);
+                                 search::CostModel& model, int threads);
+Result<std::unique_ptr<space::TrainableCostModel>> MakeCostModel(const Options& options);
 
 }  // namespace tw::tune

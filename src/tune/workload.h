@@ -27,7 +27,7 @@ struct BuiltIn {
 };
 const std::vector<BuiltIn>& BuiltIns();
 // The first comment of a built-in: one line on what it is.
-std::string Summary(const BuiltIn& workload);
+std::string Describe(const BuiltIn& workload);
 
 // Reads `source`: the name of a built-in, else a path (*.json: TVM module, anything else: LEIR). `dims`
 // overrides the file's `dim` lines. Errors are kUsage; for an unknown name they list the built-ins.

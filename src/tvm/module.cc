@@ -81,31 +81,51 @@ Result<Argument> ReadArgument(const Any& parameter) {
   return argument;
 }
 
-// Calls `visit` on the buffer of every store and every write region below `node`.
+// Calls `visit` on every statement and block at and below `node`.
 template <typename Visit>
-void VisitWrites(const Any& node, const Visit& visit) {
+void VisitStatements(const Any& node, const Visit& visit) {
   if (auto list = node.as<Nodes>()) {
-    for (const Any& child : *list) VisitWrites(child, visit);
+    for (const Any& child : *list) VisitStatements(child, visit);
     return;
   }
   if (node == nullptr) return;
-  if (IsA(node, "tirx.BufferStore")) {
-    visit(GetField(node, "buffer"));
-  } else if (IsA(node, "s_tir.SBlock")) {
-    for (const Any& region : GetField(node, "writes").cast<Nodes>())
-      visit(GetField(region, "source"));
-    VisitWrites(GetField(node, "body"), visit);
-    VisitWrites(GetField(node, "init"), visit);
+  visit(node);
+  if (IsA(node, "s_tir.SBlock")) {
+    VisitStatements(GetField(node, "body"), visit);
+    VisitStatements(GetField(node, "init"), visit);
   } else if (IsA(node, "s_tir.SBlockRealize")) {
-    VisitWrites(GetField(node, "block"), visit);
+    VisitStatements(GetField(node, "block"), visit);
   } else if (IsA(node, "tirx.SeqStmt")) {
-    VisitWrites(GetField(node, "seq"), visit);
+    VisitStatements(GetField(node, "seq"), visit);
   } else if (IsA(node, "tirx.IfThenElse")) {
-    VisitWrites(GetField(node, "then_case"), visit);
-    VisitWrites(GetField(node, "else_case"), visit);
+    VisitStatements(GetField(node, "then_case"), visit);
+    VisitStatements(GetField(node, "else_case"), visit);
   } else if (IsA(node, "tirx.For") || IsA(node, "tirx.While") || IsA(node, "tirx.AttrStmt")) {
-    VisitWrites(GetField(node, "body"), visit);
+    VisitStatements(GetField(node, "body"), visit);
   }
+}
+
+// Calls `visit` on the buffer of every store and every write region below `node`.
+template <typename Visit>
+void VisitWrites(const Any& node, const Visit& visit) {
+  VisitStatements(node, [&](const Any& statement) {
+    if (IsA(statement, "tirx.BufferStore")) visit(GetField(statement, "buffer"));
+    if (!IsA(statement, "s_tir.SBlock")) return;
+    for (const Any& region : GetField(statement, "writes").cast<Nodes>())
+      visit(GetField(region, "source"));
+  });
+}
+
+// Of one block: its reduction axes' extents multiplied; 1 when it has none.
+double ReductionExtent(const Any& block) {
+  constexpr int64_t kReduction = 2;  // of tirx.IterVar
+  double extent = 1;
+  for (const Any& axis : GetField(block, "iter_vars").cast<Nodes>()) {
+    if (GetField(axis, "iter_type").cast<int64_t>() != kReduction) continue;
+    const Any size = GetField(GetField(axis, "dom"), "extent");
+    if (IsA(size, "ir.IntImm")) extent *= static_cast<double>(GetField(size, "value").cast<int64_t>());
+  }
+  return extent;
 }
 
 Result<std::vector<Argument>> ReadArguments(const Any& module) {
@@ -165,6 +185,19 @@ bool Module::StructuralEqual(const Module& other) const {
 Result<std::vector<Argument>> Module::Arguments() const {
   return Catch(Code::kUsage, "reading the module's arguments",
                [&] { return ReadArguments(Get(*this)); });
+}
+
+Result<int64_t> Module::ReductionLength() const {
+  return Catch(Code::kUsage, "reading the module's blocks", [&]() -> Result<int64_t> {
+    TW_TRY(const Function function, OnlyPrimFunc(Get(*this)));
+    double length = 0;
+    VisitStatements(GetField(function.function, "body"), [&](const Any& statement) {
+      if (!IsA(statement, "s_tir.SBlock")) return;
+      const double extent = ReductionExtent(statement);
+      if (extent > 1) length += extent;
+    });
+    return static_cast<int64_t>(std::clamp(length, 1.0, 1e15));
+  });
 }
 
 std::string Module::FunctionName() const {
