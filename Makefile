@@ -68,9 +68,10 @@ asan: setup
 tsan: setup
 	@scripts/sanitize.sh tsan $(TSAN_FOLDERS)
 
-bench-%: release ## run bench/NAME.py and judge its bars
+bench-%: ## run bench/NAME.py and judge its bars
 	@[[ -f bench/$*.py ]] || { echo "no bench/$*.py; there are: $$(cd bench && ls *.py | grep -v bar.py | xargs)" >&2; exit 2; }
 	@scripts/setup.sh bench
+	@scripts/build.sh release tensorwright tensorwright-worker
 	@$(PYTHON) bench/$*.py
 
 clean: ## remove the builds (keeps .venv and runs/)
