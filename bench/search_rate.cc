@@ -99,12 +99,12 @@ Status Run(const Arguments& arguments) {
   space::ScheduleSpace::Options space_options;
   space_options.threads = arguments.cores;
   TW_TRY(auto space, space::ScheduleSpace::Make(workload.module, target, space_options));
-  space::XgbCostModel model;
   tune::Options options;
   options.workload = arguments.workload;
   options.search = arguments.searcher;
   options.trials = static_cast<int64_t>(kBatch) * arguments.rounds;
-  TW_TRY(tune::SearchParts parts, tune::MakeSearcher(options, *space, model));
+  TW_TRY(auto model, tune::MakeCostModel(options));
+  TW_TRY(tune::SearchParts parts, tune::MakeSearcher(options, *space, *model, arguments.cores));
 
   int64_t samples = 0;
   for (int round = 1; round <= arguments.rounds; ++round) {
@@ -115,7 +115,7 @@ Status Run(const Arguments& arguments) {
     if (candidates.empty()) return Fail(Code::kNoCandidate, "the space has no more programs");
     fmt::print("{{\"round\": {}, \"scored\": {}, \"seconds\": {:.6f}, \"samples\": {}}}\n", round,
                parts.searcher->Scored() - before, seconds.count(), samples);
-    TW_CHECK(Tell(candidates, *parts.searcher, model));
+    TW_CHECK(Tell(candidates, *parts.searcher, *model));
     samples += static_cast<int64_t>(candidates.size());
   }
   return Ok();
