@@ -8,7 +8,7 @@ RELEASE := build/release/tensorwright
 SOURCES := git ls-files -co --exclude-standard --
 
 # Folders whose tests run under the sanitizers (docs/sanitizers.md says why these).
-ASAN_FOLDERS ?= base leir search store measure
+ASAN_FOLDERS ?= base leir search store measure tvm lower space verify
 TSAN_FOLDERS ?= base leir search store measure
 
 .DEFAULT_GOAL := help
