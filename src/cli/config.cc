@@ -1,7 +1,8 @@
 #include "cli/config.h"
 
-#define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
+
+#include "base/files.h"
 
 namespace tw::cli {
 namespace {
@@ -32,13 +33,16 @@ Result<std::vector<std::string>> Texts(const toml::node& node) {
 }  // namespace
 
 Status ApplyConfig(CLI::App& command, const std::string& path) {
-  toml::parse_result parsed = toml::parse_file(path);
-  if (!parsed) {
-    const toml::source_position at = parsed.error().source().begin;
-    return Fail(Code::kUsage, "{}:{}:{}: {}", path, at.line, at.column,
-                std::string(parsed.error().description()));
+  TW_TRY(const std::string text, ReadFile(path, Code::kUsage));
+  toml::table parsed;
+  // Debian's toml++ is compiled with exceptions; they end here.
+  try {
+    parsed = toml::parse(text, path);
+  } catch (const toml::parse_error& e) {
+    const toml::source_position at = e.source().begin;
+    return Fail(Code::kUsage, "{}:{}:{}: {}", path, at.line, at.column, std::string(e.description()));
   }
-  const toml::table* table = parsed.table()[command.get_name()].as_table();
+  const toml::table* table = parsed[command.get_name()].as_table();
   if (table == nullptr) return Ok();
   for (const auto& [key, node] : *table) {
     const std::string name(key.str());

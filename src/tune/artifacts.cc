@@ -1,6 +1,5 @@
 #include "tune/artifacts.h"
 
-#define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
 #include <nlohmann/json.hpp>
