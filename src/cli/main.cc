@@ -12,6 +12,22 @@ int Report(const Error& error) {
   return static_cast<int>(error.code);
 }
 
+// CLI11 says only that a subcommand is required when it meets a word it does not know.
+std::string Explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  if (!app.get_subcommands().empty()) return error.what();
+  for (int i = 1; i < argc; ++i) {
+    const std::string word(argv[i]);
+    if (word == "--config") ++i;
+    if (word.starts_with("-")) continue;
+    std::string names;
+    for (const CLI::App* sub : app.get_subcommands(nullptr)) {
+      names += (names.empty() ? "" : ", ") + sub->get_name();
+    }
+    return fmt::format("no such subcommand: {} (there are {})", word, names);
+  }
+  return error.what();
+}
+
 int Main(int argc, char** argv) {
   CLI::App app{
       "Tensorwright makes tensor programs fast with few measurements, and writes down why."};
@@ -39,7 +55,8 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     std::string name = "tensorwright";
     for (const CLI::App* sub : app.get_subcommands()) name += " " + sub->get_name();
-    return Report(Fail(Code::kUsage, "{}\nRun `{} --help` for the flags.", e.what(), name));
+    return Report(Fail(Code::kUsage, "{}\nRun `{} --help` for the flags.",
+                       Explain(app, e, argc, argv), name));
   }
   SetLogLevel(global.quiet, global.verbose);
   for (const Command& command : commands) {

@@ -1,6 +1,8 @@
 #include "store/store.h"
 
+#include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "store/sqlite.h"
@@ -33,6 +35,21 @@ constexpr const char* kMeasurementColumns =
 
 // SQLite has no infinity in JSON and stores NaN as null; both would lose what was measured.
 double Finite(double value) { return std::isfinite(value) ? value : 1e300; }
+
+// The first bytes of the file, where SQLite keeps sizes (sqlite.org/fileformat, section 1.3).
+std::string HeaderOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string header(100, '\0');
+  file.read(header.data(), static_cast<std::streamsize>(header.size()));
+  header.resize(static_cast<std::size_t>(file.gcount()));
+  return header;
+}
+
+int64_t BigEndian32(std::string_view bytes) {
+  int64_t value = 0;
+  for (int i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)]);
+  return value;
+}
 
 Measurement ReadMeasurement(const Statement& row) {
   Measurement m;
@@ -82,8 +99,26 @@ struct Store::Impl {
     return row ? s.Integer(0) : 0;
   }
 
+  // A file that was cut off: shorter than its own header says, with no log to make up for it. SQLite would
+  // read zeros there, and where these fall into a blob no check of its own finds them.
+  Status CheckWhole() const {
+    std::error_code error;
+    const std::string log = path + "-wal";
+    if (std::filesystem::exists(log) && std::filesystem::file_size(log, error) > 0) return Ok();
+    TW_TRY(int64_t pages, Pragma("pragma page_count"));
+    TW_TRY(int64_t page_bytes, Pragma("pragma page_size"));
+    const auto size = static_cast<int64_t>(std::filesystem::file_size(path, error));
+    const std::string header = HeaderOf(path);
+    const int64_t stated = header.size() < 32 ? pages : BigEndian32(header.substr(28));
+    if (!error && size >= std::max(pages, stated) * page_bytes) return Ok();
+    return Fail(Code::kRunDirectory,
+                "{}: the file is cut off ({} bytes of {}); restore a copy or choose another --run-dir",
+                path, size, std::max(pages, stated) * page_bytes);
+  }
+
   // Refuses what is not ours before anything is written to it.
   Status CheckKind() const {
+    TW_CHECK(CheckWhole());
     TW_TRY(int64_t id, Pragma("pragma application_id"));
     TW_TRY(int64_t version, Pragma("pragma user_version"));
     if (id != kApplicationId) {
