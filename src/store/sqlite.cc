@@ -9,14 +9,19 @@ Error DatabaseError(sqlite3* db, const std::string& path, std::string_view doing
     case SQLITE_FULL:
       advice = "the disk is full; make room, then repeat the command: nothing finished is lost";
       break;
-    case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
+      advice = "is there such a directory, and may you write to it?";
+      break;
+    case SQLITE_READONLY:
     case SQLITE_PERM:
-      advice = "is the directory writable for you?";
+      advice = "it is open for reading only; is the directory writable for you?";
       break;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      advice = "in use by another process";
+      advice = "in use by another process; stop that one, or wait for it";
+      break;
+    case SQLITE_CONSTRAINT:
+      advice = "it is recorded already; nothing was written";
       break;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:

@@ -14,6 +14,9 @@ constexpr int kSchemaVersion = 1;
 constexpr int kApplicationId = 0x74777274;  // "twrt"
 // A measurement this slow is TVM's mark for "failed" (1e10 s); no candidate is given that long.
 constexpr double kNotALatency = 1e9;
+// Readers such as `best` hold the file for moments; who holds it longer is another tuner.
+constexpr int kBusyMs = 2000;
+constexpr int kHeaderBytes = 100;  // of a SQLite file
 
 constexpr const char* kSchema = R"(
 create table facts (name text primary key, value text not null) without rowid;
@@ -33,13 +36,16 @@ constexpr const char* kMeasurementColumns =
     "trial, node, key, failure, message, trace_json, seconds, median_s, spread_s, max_error, "
     "build_s, check_s, time_s, finished_at";
 
-// SQLite has no infinity in JSON and stores NaN as null; both would lose what was measured.
-double Finite(double value) { return std::isfinite(value) ? value : 1e300; }
+// SQLite stores NaN as null, which the schema refuses. A latency or an error that is no number counts as a very
+// large one, and never wins.
+double FiniteOrHuge(double value) { return std::isfinite(value) ? value : 1e300; }
+// A score that is no number counts for nothing.
+double FiniteOrZero(double value) { return std::isfinite(value) ? value : 0; }
 
 // The first bytes of the file, where SQLite keeps sizes (sqlite.org/fileformat, section 1.3).
 std::string HeaderOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string header(100, '\0');
+  std::string header(kHeaderBytes, '\0');
   file.read(header.data(), static_cast<std::streamsize>(header.size()));
   header.resize(static_cast<std::size_t>(file.gcount()));
   return header;
@@ -77,9 +83,9 @@ Measurement ReadMeasurement(const Statement& row) {
 
 void BindMeasurement(Statement& s, const Measurement& m) {
   s.Bind(1, m.trial).Bind(2, m.node).Bind(3, m.key).Bind(4, m.failure).Bind(5, m.message);
-  s.Bind(6, m.trace_json).Bind(7, nlohmann::json(m.seconds).dump()).Bind(8, Finite(m.median_s));
-  s.Bind(9, Finite(m.spread_s)).Bind(10, Finite(m.max_error)).Bind(11, m.build_s);
-  s.Bind(12, m.check_s).Bind(13, m.time_s).Bind(14, m.finished_at);
+  s.Bind(6, m.trace_json).Bind(7, nlohmann::json(m.seconds).dump()).Bind(8, FiniteOrHuge(m.median_s));
+  s.Bind(9, FiniteOrHuge(m.spread_s)).Bind(10, FiniteOrHuge(m.max_error)).Bind(11, FiniteOrZero(m.build_s));
+  s.Bind(12, FiniteOrZero(m.check_s)).Bind(13, FiniteOrZero(m.time_s)).Bind(14, m.finished_at);
 }
 
 }  // namespace
@@ -103,17 +109,23 @@ struct Store::Impl {
   // read zeros there, and where these fall into a blob no check of its own finds them.
   Status CheckWhole() const {
     std::error_code error;
-    const std::string log = path + "-wal";
-    if (std::filesystem::exists(log) && std::filesystem::file_size(log, error) > 0) return Ok();
+    const auto log_bytes = std::filesystem::file_size(path + "-wal", error);
+    if (!error && log_bytes > 0) return Ok();
     TW_TRY(int64_t pages, Pragma("pragma page_count"));
     TW_TRY(int64_t page_bytes, Pragma("pragma page_size"));
-    const auto size = static_cast<int64_t>(std::filesystem::file_size(path, error));
+    const auto bytes = std::filesystem::file_size(path, error);
+    const int64_t size = error ? 0 : static_cast<int64_t>(bytes);
     const std::string header = HeaderOf(path);
     const int64_t stated = header.size() < 32 ? pages : BigEndian32(header.substr(28));
-    if (!error && size >= std::max(pages, stated) * page_bytes) return Ok();
+    const int64_t whole = std::max(pages, stated) * page_bytes;
+    if (size >= whole) return Ok();
+    return CutOff(size, whole);
+  }
+  Error CutOff(int64_t bytes, int64_t whole) const {
     return Fail(Code::kRunDirectory,
-                "{}: the file is cut off ({} bytes of {}); restore a copy or choose another --run-dir",
-                path, size, std::max(pages, stated) * page_bytes);
+                "{}: the file is cut off ({} bytes of at least {}); restore a copy or choose another "
+                "--run-dir",
+                path, bytes, whole);
   }
 
   // Refuses what is not ours before anything is written to it.
@@ -162,18 +174,24 @@ Store::~Store() = default;
 Result<Store> Store::Open(const std::filesystem::path& path) {
   auto impl = std::make_unique<Impl>();
   impl->path = path.string();
-  const bool fresh = !std::filesystem::exists(path);
+  // SQLite would take a file of one byte for an empty database, and write over it.
+  std::error_code missing;
+  const auto bytes = std::filesystem::file_size(path, missing);
+  if (!missing && bytes > 0 && bytes < kHeaderBytes) {
+    return impl->CutOff(static_cast<int64_t>(bytes), kHeaderBytes);
+  }
   sqlite3* db = nullptr;
   const int opened = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
                                      nullptr);
   impl->db.reset(db);
   if (opened != SQLITE_OK) return DatabaseError(db, impl->path, "open the run database");
   sqlite3_extended_result_codes(db, 1);
-  sqlite3_busy_timeout(db, 2000);
+  sqlite3_busy_timeout(db, kBusyMs);
   TW_TRY(int64_t id, impl->Pragma("pragma application_id"));
+  TW_TRY(int64_t version, impl->Pragma("pragma user_version"));
   TW_TRY(int64_t tables, impl->Pragma("select count(*) from sqlite_master"));
-  // A process killed between creating the file and its first commit leaves an empty database.
-  const bool empty = fresh || (id == 0 && tables == 0 && std::filesystem::file_size(path) == 0);
+  // A new file, or what a process leaves that is killed between creating it and its first commit.
+  const bool empty = id == 0 && version == 0 && tables == 0;
   if (!empty) TW_CHECK(impl->CheckKind());
   TW_CHECK(impl->Exec("pragma journal_mode = wal"));
   // WAL with synchronous=normal loses nothing when the process dies, and at most the last commits when
@@ -192,11 +210,15 @@ Result<Store> Store::Open(const std::filesystem::path& path) {
 Result<Store> Store::OpenReadOnly(const std::filesystem::path& path) {
   auto impl = std::make_unique<Impl>();
   impl->path = path.string();
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return Fail(Code::kRunDirectory, "{}: there is no run database; give the directory of a run", impl->path);
+  }
   sqlite3* db = nullptr;
   const int opened = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr);
   impl->db.reset(db);
   if (opened != SQLITE_OK) return DatabaseError(db, impl->path, "open the run database");
-  sqlite3_busy_timeout(db, 2000);
+  sqlite3_busy_timeout(db, kBusyMs);
   TW_CHECK(impl->CheckKind());
   return Store(std::move(impl));
 }
@@ -224,7 +246,8 @@ Result<std::map<std::string, std::string>> Store::Facts() const {
   }
 }
 
-Status Store::Commit(const std::vector<Node>& nodes, const std::vector<Measurement>& measurements) {
+Status Store::Commit(const std::vector<Node>& nodes, const std::vector<Measurement>& measurements,
+                     const std::map<std::string, std::string>& blobs) {
   return impl_->InTransaction([&]() -> Status {
     TW_TRY(Statement put, impl_->Prepare(
         "insert into nodes values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do update set "
@@ -232,8 +255,8 @@ Status Store::Commit(const std::vector<Node>& nodes, const std::vector<Measureme
         "reward = excluded.reward, proposed = excluded.proposed"));
     for (const Node& n : nodes) {
       put.Bind(1, n.id).Bind(2, n.parent).Bind(3, n.state).Bind(4, n.key).Bind(5, n.sequence);
-      put.Bind(6, n.rationale).Bind(7, n.source).Bind(8, Finite(n.predicted)).Bind(9, n.visits);
-      put.Bind(10, Finite(n.value)).Bind(11, Finite(n.reward));
+      put.Bind(6, n.rationale).Bind(7, n.source).Bind(8, FiniteOrZero(n.predicted)).Bind(9, n.visits);
+      put.Bind(10, FiniteOrZero(n.value)).Bind(11, FiniteOrZero(n.reward));
       put.Bind(12, static_cast<int64_t>(n.proposed));
       TW_CHECK(put.Run());
     }
@@ -244,6 +267,7 @@ Status Store::Commit(const std::vector<Node>& nodes, const std::vector<Measureme
       BindMeasurement(add, m);
       TW_CHECK(add.Run());
     }
+    for (const auto& [name, bytes] : blobs) TW_CHECK(SetBlob(name, bytes));
     return Ok();
   });
 }
@@ -253,7 +277,7 @@ Status Store::Amend(const Measurement& m) {
       "update measurements set failure = ?, message = ?, seconds = ?, median_s = ?, spread_s = ?, "
       "max_error = ? where trial = ? and key = ?"));
   s.Bind(1, m.failure).Bind(2, m.message).Bind(3, nlohmann::json(m.seconds).dump());
-  s.Bind(4, Finite(m.median_s)).Bind(5, Finite(m.spread_s)).Bind(6, Finite(m.max_error));
+  s.Bind(4, FiniteOrHuge(m.median_s)).Bind(5, FiniteOrHuge(m.spread_s)).Bind(6, FiniteOrHuge(m.max_error));
   s.Bind(7, m.trial).Bind(8, m.key);
   TW_CHECK(s.Run());
   if (sqlite3_changes(impl_->db.get()) == 1) return Ok();

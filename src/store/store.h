@@ -62,9 +62,10 @@ class Store {
   Result<std::optional<std::string>> Fact(const std::string& name) const;
   Result<std::map<std::string, std::string>> Facts() const;
 
-  // One transaction: nodes inserted or updated by id, measurements appended. A trial number or a key of a
-  // measurement that is there already is an error and nothing is written.
-  Status Commit(const std::vector<Node>& nodes, const std::vector<Measurement>& measurements);
+  // One transaction: nodes inserted or updated by id, measurements appended, blobs set. A trial number or a key
+  // of a measurement that is there already is an error and nothing is written.
+  Status Commit(const std::vector<Node>& nodes, const std::vector<Measurement>& measurements,
+                const std::map<std::string, std::string>& blobs = {});
 
   // Replaces the verdict and the timing of a trial that was measured once more.
   Status Amend(const Measurement& measurement);

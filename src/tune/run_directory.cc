@@ -35,7 +35,7 @@ Error Differs(const std::filesystem::path& path, const std::string& fact, const 
 }  // namespace
 
 Result<RunDirectory> RunDirectory::Open(const std::filesystem::path& path,
-                                        const std::map<std::string, std::string>& identity) {
+                                        const Identity& identity) {
   TW_CHECK(CreateDirectories(path, Code::kRunDirectory));
   TW_TRY(FileLock lock, FileLock::Acquire(path / kLock));
   const bool existed = std::filesystem::exists(path / kDatabase);

@@ -183,7 +183,7 @@ Status Session::Prepare() {
 }
 
 Status Session::OpenRun() {
-  const std::map<std::string, std::string> identity{
+  const RunDirectory::Identity identity{
       {"workload", workload_.name},
       {"module", fmt::format("{:016x}", workload_.module.StructuralHash())},
       {"target", target_.ToJson()},
