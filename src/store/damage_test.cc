@@ -1,5 +1,5 @@
-// Files that were cut off, altered or never ours, and processes that are killed: an error or the whole truth,
-// never a crash and never half a transaction.
+// Files that were cut off, altered or never ours, and processes that are killed: an error or the
+// whole truth, never a crash and never half a transaction.
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <sqlite3.h>
@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "base/subprocess.h"
 #include "store/sqlite.h"
-#include "store/testing.h"
+#include "store/testing/store_fixture.h"
 
 namespace tw::store {
 namespace {
@@ -112,7 +112,9 @@ TEST_F(DamageTest, OtherFilesAreRefusedAndLeftAlone) {
 }
 
 TEST_F(DamageTest, AnotherSchemaVersionIsRefused) {
-  { Store store = Open(); }
+  {
+    Store store = Open();
+  }
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(path().c_str(), &db), SQLITE_OK);
   ASSERT_TRUE(Execute(db, path(), "pragma user_version = 999").ok());
@@ -153,10 +155,10 @@ TEST(DamageChild, DISABLED_CommitsUntilKilled) {
 TEST_F(DamageTest, NothingCommittedIsLostWhenTheProcessIsKilled) {
   int64_t before = 0;
   for (int round = 0; round < 5; ++round) {
-    Result<Subprocess> child = Subprocess::Spawn(
-        {std::filesystem::read_symlink("/proc/self/exe"),
-         {"--gtest_filter=DamageChild.*", "--gtest_also_run_disabled_tests"},
-         {{"TW_STORE_CHILD", path().string()}}});
+    Result<Subprocess> child =
+        Subprocess::Spawn({std::filesystem::read_symlink("/proc/self/exe"),
+                           {"--gtest_filter=DamageChild.*", "--gtest_also_run_disabled_tests"},
+                           {{"TW_STORE_CHILD", path().string()}}});
     ASSERT_TRUE(child.ok()) << child.error().message;
     // Killed after a number of commits that differs each round, wherever the child then is.
     const int64_t enough = before + 20 + 7 * round;

@@ -71,7 +71,8 @@ Result<bool> Statement::Step() {
     case SQLITE_DONE:
       return false;
     default:
-      return DatabaseError(db_, path_, sqlite3_stmt_readonly(handle_.get()) != 0 ? "read" : "write");
+      return DatabaseError(db_, path_,
+                           sqlite3_stmt_readonly(handle_.get()) != 0 ? "read" : "write");
   }
 }
 
@@ -88,8 +89,9 @@ Status Statement::Run() {
 std::string Statement::Text(int column) const {
   const void* bytes = sqlite3_column_blob(handle_.get(), column);
   const int size = sqlite3_column_bytes(handle_.get(), column);
-  return bytes == nullptr ? std::string()
-                          : std::string(static_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  return bytes == nullptr
+             ? std::string()
+             : std::string(static_cast<const char*>(bytes), static_cast<std::size_t>(size));
 }
 
 Status Execute(sqlite3* db, const std::string& path, const char* sql) {

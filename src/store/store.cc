@@ -36,8 +36,8 @@ constexpr const char* kMeasurementColumns =
     "trial, node, key, failure, message, trace_json, seconds, median_s, spread_s, max_error, "
     "build_s, check_s, time_s, finished_at";
 
-// SQLite stores NaN as null, which the schema refuses. A latency or an error that is no number counts as a very
-// large one, and never wins.
+// SQLite stores NaN as null, which the schema refuses. A latency or an error that is no number
+// counts as a very large one, and never wins.
 double FiniteOrHuge(double value) { return std::isfinite(value) ? value : 1e300; }
 // A score that is no number counts for nothing.
 double FiniteOrZero(double value) { return std::isfinite(value) ? value : 0; }
@@ -53,7 +53,8 @@ std::string HeaderOf(const std::string& path) {
 
 int64_t BigEndian32(std::string_view bytes) {
   int64_t value = 0;
-  for (int i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < 4; ++i)
+    value = value << 8 | static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)]);
   return value;
 }
 
@@ -83,8 +84,12 @@ Measurement ReadMeasurement(const Statement& row) {
 
 void BindMeasurement(Statement& s, const Measurement& m) {
   s.Bind(1, m.trial).Bind(2, m.node).Bind(3, m.key).Bind(4, m.failure).Bind(5, m.message);
-  s.Bind(6, m.trace_json).Bind(7, nlohmann::json(m.seconds).dump()).Bind(8, FiniteOrHuge(m.median_s));
-  s.Bind(9, FiniteOrHuge(m.spread_s)).Bind(10, FiniteOrHuge(m.max_error)).Bind(11, FiniteOrZero(m.build_s));
+  s.Bind(6, m.trace_json)
+      .Bind(7, nlohmann::json(m.seconds).dump())
+      .Bind(8, FiniteOrHuge(m.median_s));
+  s.Bind(9, FiniteOrHuge(m.spread_s))
+      .Bind(10, FiniteOrHuge(m.max_error))
+      .Bind(11, FiniteOrZero(m.build_s));
   s.Bind(12, FiniteOrZero(m.check_s)).Bind(13, FiniteOrZero(m.time_s)).Bind(14, m.finished_at);
 }
 
@@ -105,8 +110,8 @@ struct Store::Impl {
     return row ? s.Integer(0) : 0;
   }
 
-  // A file that was cut off: shorter than its own header says, with no log to make up for it. SQLite would
-  // read zeros there, and where these fall into a blob no check of its own finds them.
+  // A file that was cut off: shorter than its own header says, with no log to make up for it.
+  // SQLite would read zeros there, and where these fall into a blob no check of its own finds them.
   Status CheckWhole() const {
     std::error_code error;
     const auto log_bytes = std::filesystem::file_size(path + "-wal", error);
@@ -122,10 +127,11 @@ struct Store::Impl {
     return CutOff(size, whole);
   }
   Error CutOff(int64_t bytes, int64_t whole) const {
-    return Fail(Code::kRunDirectory,
-                "{}: the file is cut off ({} bytes of at least {}); restore a copy or choose another "
-                "--run-dir",
-                path, bytes, whole);
+    return Fail(
+        Code::kRunDirectory,
+        "{}: the file is cut off ({} bytes of at least {}); restore a copy or choose another "
+        "--run-dir",
+        path, bytes, whole);
   }
 
   // Refuses what is not ours before anything is written to it.
@@ -181,8 +187,8 @@ Result<Store> Store::Open(const std::filesystem::path& path) {
     return impl->CutOff(static_cast<int64_t>(bytes), kHeaderBytes);
   }
   sqlite3* db = nullptr;
-  const int opened = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-                                     nullptr);
+  const int opened =
+      sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   impl->db.reset(db);
   if (opened != SQLITE_OK) return DatabaseError(db, impl->path, "open the run database");
   sqlite3_extended_result_codes(db, 1);
@@ -194,8 +200,8 @@ Result<Store> Store::Open(const std::filesystem::path& path) {
   const bool empty = id == 0 && version == 0 && tables == 0;
   if (!empty) TW_CHECK(impl->CheckKind());
   TW_CHECK(impl->Exec("pragma journal_mode = wal"));
-  // WAL with synchronous=normal loses nothing when the process dies, and at most the last commits when
-  // the power goes; a measurement costs more than that.
+  // WAL with synchronous=normal loses nothing when the process dies, and at most the last commits
+  // when the power goes; a measurement costs more than that.
   TW_CHECK(impl->Exec("pragma synchronous = normal"));
   if (empty) {
     TW_CHECK(impl->InTransaction([&]() -> Status {
@@ -212,7 +218,8 @@ Result<Store> Store::OpenReadOnly(const std::filesystem::path& path) {
   impl->path = path.string();
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
-    return Fail(Code::kRunDirectory, "{}: there is no run database; give the directory of a run", impl->path);
+    return Fail(Code::kRunDirectory, "{}: there is no run database; give the directory of a run",
+                impl->path);
   }
   sqlite3* db = nullptr;
   const int opened = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr);
@@ -249,20 +256,26 @@ Result<std::map<std::string, std::string>> Store::Facts() const {
 Status Store::Commit(const std::vector<Node>& nodes, const std::vector<Measurement>& measurements,
                      const std::map<std::string, std::string>& blobs) {
   return impl_->InTransaction([&]() -> Status {
-    TW_TRY(Statement put, impl_->Prepare(
-        "insert into nodes values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do update set "
-        "predicted = excluded.predicted, visits = excluded.visits, value = excluded.value, "
-        "reward = excluded.reward, proposed = excluded.proposed"));
+    TW_TRY(Statement put,
+           impl_->Prepare(
+               "insert into nodes values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do "
+               "update set "
+               "predicted = excluded.predicted, visits = excluded.visits, value = excluded.value, "
+               "reward = excluded.reward, proposed = excluded.proposed"));
     for (const Node& n : nodes) {
       put.Bind(1, n.id).Bind(2, n.parent).Bind(3, n.state).Bind(4, n.key).Bind(5, n.sequence);
-      put.Bind(6, n.rationale).Bind(7, n.source).Bind(8, FiniteOrZero(n.predicted)).Bind(9, n.visits);
+      put.Bind(6, n.rationale)
+          .Bind(7, n.source)
+          .Bind(8, FiniteOrZero(n.predicted))
+          .Bind(9, n.visits);
       put.Bind(10, FiniteOrZero(n.value)).Bind(11, FiniteOrZero(n.reward));
       put.Bind(12, static_cast<int64_t>(n.proposed));
       TW_CHECK(put.Run());
     }
-    TW_TRY(Statement add, impl_->Prepare(fmt::format(
-        "insert into measurements ({}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        kMeasurementColumns)));
+    TW_TRY(Statement add,
+           impl_->Prepare(fmt::format(
+               "insert into measurements ({}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+               kMeasurementColumns)));
     for (const Measurement& m : measurements) {
       BindMeasurement(add, m);
       TW_CHECK(add.Run());
@@ -273,11 +286,13 @@ Status Store::Commit(const std::vector<Node>& nodes, const std::vector<Measureme
 }
 
 Status Store::Amend(const Measurement& m) {
-  TW_TRY(Statement s, impl_->Prepare(
-      "update measurements set failure = ?, message = ?, seconds = ?, median_s = ?, spread_s = ?, "
-      "max_error = ? where trial = ? and key = ?"));
+  TW_TRY(Statement s, impl_->Prepare("update measurements set failure = ?, message = ?, seconds = "
+                                     "?, median_s = ?, spread_s = ?, "
+                                     "max_error = ? where trial = ? and key = ?"));
   s.Bind(1, m.failure).Bind(2, m.message).Bind(3, nlohmann::json(m.seconds).dump());
-  s.Bind(4, FiniteOrHuge(m.median_s)).Bind(5, FiniteOrHuge(m.spread_s)).Bind(6, FiniteOrHuge(m.max_error));
+  s.Bind(4, FiniteOrHuge(m.median_s))
+      .Bind(5, FiniteOrHuge(m.spread_s))
+      .Bind(6, FiniteOrHuge(m.max_error));
   s.Bind(7, m.trial).Bind(8, m.key);
   TW_CHECK(s.Run());
   if (sqlite3_changes(impl_->db.get()) == 1) return Ok();
@@ -286,9 +301,11 @@ Status Store::Amend(const Measurement& m) {
 
 Result<std::vector<Node>> Store::Nodes() const {
   std::vector<Node> nodes;
-  TW_TRY(Statement s, impl_->Prepare(
-      "select id, parent, state, key, sequence, rationale, source, predicted, visits, value, "
-      "reward, proposed from nodes order by id"));
+  TW_TRY(
+      Statement s,
+      impl_->Prepare(
+          "select id, parent, state, key, sequence, rationale, source, predicted, visits, value, "
+          "reward, proposed from nodes order by id"));
   while (true) {
     TW_TRY(bool row, s.Step());
     if (!row) return nodes;
@@ -310,10 +327,11 @@ Result<std::vector<Measurement>> Store::Measurements() const {
 }
 
 Result<std::optional<Measurement>> Store::Best() const {
-  TW_TRY(Statement s, impl_->Prepare(fmt::format(
-      "select {} from measurements where trial > 0 and failure = '' and median_s > 0 and "
-      "median_s < {} order by median_s, trial limit 1",
-      kMeasurementColumns, kNotALatency)));
+  TW_TRY(Statement s,
+         impl_->Prepare(fmt::format(
+             "select {} from measurements where trial > 0 and failure = '' and median_s > 0 and "
+             "median_s < {} order by median_s, trial limit 1",
+             kMeasurementColumns, kNotALatency)));
   TW_TRY(bool row, s.Step());
   return row ? std::optional(ReadMeasurement(s)) : std::nullopt;
 }

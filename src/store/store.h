@@ -1,5 +1,5 @@
-// The run database: SQLite in WAL mode, one writer. It is the truth of a run; everything else in the run
-// directory can be made from it.
+// The run database: SQLite in WAL mode, one writer. It is the truth of a run; everything else in
+// the run directory can be made from it.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Node {
   int64_t parent = -1;
   std::string state;
   std::string key;
-  std::string sequence;   // transformations, one line each
+  std::string sequence;  // transformations, one line each
   std::string rationale;
   std::string source;
   double predicted = 0;
@@ -31,10 +31,10 @@ struct Node {
 };
 
 struct Measurement {
-  int64_t trial = 0;             // 1, 2, ... in order of finishing; 0 is the baseline
-  int64_t node = -1;             // -1 for the baseline
-  std::string key;               // canonical key of the program
-  std::string failure;           // "" when valid, else measure::Name(kind)
+  int64_t trial = 0;    // 1, 2, ... in order of finishing; 0 is the baseline
+  int64_t node = -1;    // -1 for the baseline
+  std::string key;      // canonical key of the program
+  std::string failure;  // "" when valid, else measure::Name(kind)
   std::string message;
   std::string trace_json;
   std::vector<double> seconds;
@@ -44,13 +44,13 @@ struct Measurement {
   double build_s = 0;
   double check_s = 0;
   double time_s = 0;
-  std::string finished_at;       // ISO 8601, UTC
+  std::string finished_at;  // ISO 8601, UTC
 };
 
 class Store {
  public:
-  // Opens or creates `path`. Errors are kRunDirectory: not a database, damaged (integrity check), another
-  // schema version, read-only, disk full.
+  // Opens or creates `path`. Errors are kRunDirectory: not a database, damaged (integrity check),
+  // another schema version, read-only, disk full.
   static Result<Store> Open(const std::filesystem::path& path);
   static Result<Store> OpenReadOnly(const std::filesystem::path& path);
   Store(Store&&) noexcept;
@@ -62,17 +62,17 @@ class Store {
   Result<std::optional<std::string>> Fact(const std::string& name) const;
   Result<std::map<std::string, std::string>> Facts() const;
 
-  // One transaction: nodes inserted or updated by id, measurements appended, blobs set. A trial number or a key
-  // of a measurement that is there already is an error and nothing is written.
+  // One transaction: nodes inserted or updated by id, measurements appended, blobs set. A trial
+  // number or a key of a measurement that is there already is an error and nothing is written.
   Status Commit(const std::vector<Node>& nodes, const std::vector<Measurement>& measurements,
                 const std::map<std::string, std::string>& blobs = {});
 
   // Replaces the verdict and the timing of a trial that was measured once more.
   Status Amend(const Measurement& measurement);
 
-  Result<std::vector<Node>> Nodes() const;                 // by id
-  Result<std::vector<Measurement>> Measurements() const;   // by trial, the baseline first
-  Result<std::optional<Measurement>> Best() const;         // fastest valid, not the baseline
+  Result<std::vector<Node>> Nodes() const;                // by id
+  Result<std::vector<Measurement>> Measurements() const;  // by trial, the baseline first
+  Result<std::optional<Measurement>> Best() const;        // fastest valid, not the baseline
 
   // Blobs: the trained cost model and other bytes by name.
   Status SetBlob(const std::string& name, const std::string& bytes);

@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "store/sqlite.h"
-#include "store/testing.h"
+#include "store/testing/store_fixture.h"
 
 namespace tw::store {
 namespace {
@@ -108,7 +108,9 @@ TEST_F(StoreTest, WhatIsNoLatencyNeverWins) {
     ASSERT_TRUE(best.ok());
     EXPECT_FALSE(best->has_value()) << s;
   }
-  ASSERT_TRUE(store.Commit({}, {Latency(trial, 2e-3), Latency(trial + 1, 1e-3), Latency(trial + 2, 1e-3)}).ok());
+  ASSERT_TRUE(
+      store.Commit({}, {Latency(trial, 2e-3), Latency(trial + 1, 1e-3), Latency(trial + 2, 1e-3)})
+          .ok());
   EXPECT_EQ(store.Best()->value().trial, trial + 1);  // of two alike the earlier one
 }
 
