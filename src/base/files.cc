@@ -86,7 +86,8 @@ Status WriteFileAtomic(const std::filesystem::path& path, std::string_view bytes
     if (fsync(file.get()) != 0) return give_up(errno);
   }
   if (rename(temporary.c_str(), path.c_str()) != 0) return give_up(errno);
-  // The rename itself is durable once the folder is synced; a folder that cannot be opened is no reason to fail.
+  // The rename itself is durable once the folder is synced; a folder that cannot be opened is no
+  // reason to fail.
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   Descriptor parent(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (parent.get() >= 0) fsync(parent.get());

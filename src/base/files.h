@@ -9,7 +9,8 @@
 
 namespace tw {
 
-// Errors of these functions have the code given and say path, what was tried and the system's reason.
+// Errors of these functions have the code given and say path, what was tried and the system's
+// reason.
 Result<std::string> ReadFile(const std::filesystem::path& path, Code code);
 // Writes a temporary file beside `path`, syncs it and renames it over `path`.
 Status WriteFileAtomic(const std::filesystem::path& path, std::string_view bytes, Code code);

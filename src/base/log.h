@@ -5,7 +5,8 @@
 
 namespace tw {
 
-// quiet: errors only; verbose 0: warnings, 1: information, 2 and more: debugging. Colours obey NO_COLOR.
+// quiet: errors only; verbose 0: warnings, 1: information, 2 and more: debugging. Colours obey
+// NO_COLOR.
 void SetLogLevel(bool quiet, int verbose);
 
 }  // namespace tw

@@ -8,7 +8,8 @@
 
 namespace tw {
 
-// SplitMix64 (Steele, Lea, Flood 2014): one 64-bit word of state, passes BigCrush; enough for search.
+// SplitMix64 (Steele, Lea, Flood 2014): one 64-bit word of state, passes BigCrush; enough for
+// search.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}

@@ -1,4 +1,5 @@
-// Errors as values. Result<T> is returned for whatever a user, a model, a candidate or a file can cause.
+// Errors as values. Result<T> is returned for whatever a user, a model, a candidate or a file can
+// cause.
 #pragma once
 
 #include <fmt/format.h>
@@ -35,7 +36,7 @@ Error Fail(Code code, fmt::format_string<Args...> format, Args&&... args) {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}     // NOLINT: implicit
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit
 
   bool ok() const { return state_.index() == 0; }
@@ -78,15 +79,15 @@ inline Status Ok() { return Unit{}; }
 #define TW_CONCAT(a, b) TW_CONCAT_(a, b)
 
 // TW_TRY(declaration, expression): declares the value of a Result, or returns its error.
-#define TW_TRY_(temporary, declaration, expression)          \
-  auto temporary = (expression);                             \
-  if (!temporary.ok()) return std::move(temporary).error();  \
+#define TW_TRY_(temporary, declaration, expression)         \
+  auto temporary = (expression);                            \
+  if (!temporary.ok()) return std::move(temporary).error(); \
   declaration = std::move(temporary).value()
 #define TW_TRY(declaration, expression) \
   TW_TRY_(TW_CONCAT(result_, __LINE__), declaration, expression)
 
 // TW_CHECK(expression): returns the error of a Status, goes on otherwise.
-#define TW_CHECK(expression)                                              \
-  do {                                                                    \
+#define TW_CHECK(expression)                                                \
+  do {                                                                      \
     if (auto status_ = (expression); !status_.ok()) return status_.error(); \
   } while (false)

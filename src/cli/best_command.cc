@@ -70,7 +70,8 @@ Result<int> Run(const Flags& flags) {
 }  // namespace
 
 Command AddBest(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("best", "Show a run's fastest program, its trace and TVMScript");
+  CLI::App* app =
+      root.add_subcommand("best", "Show a run's fastest program, its trace and TVMScript");
   auto flags = std::make_shared<Flags>();
   app->add_option("run-dir", flags->run_dir, "Run directory")->required();
   app->add_flag("--json", flags->json, "Machine-readable output");

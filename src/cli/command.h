@@ -10,7 +10,8 @@
 
 namespace tw::cli {
 
-// Registered by AddXxx(app); `run` is called when the subcommand was given and returns the exit code or an error.
+// Registered by AddXxx(app); `run` is called when the subcommand was given and returns the exit
+// code or an error.
 struct Command {
   CLI::App* app = nullptr;
   std::function<Result<int>()> run;

@@ -40,7 +40,8 @@ Status ApplyConfig(CLI::App& command, const std::string& path) {
     parsed = toml::parse(text, path);
   } catch (const toml::parse_error& e) {
     const toml::source_position at = e.source().begin;
-    return Fail(Code::kUsage, "{}:{}:{}: {}", path, at.line, at.column, std::string(e.description()));
+    return Fail(Code::kUsage, "{}:{}:{}: {}", path, at.line, at.column,
+                std::string(e.description()));
   }
   const toml::table* table = parsed[command.get_name()].as_table();
   if (table == nullptr) return Ok();

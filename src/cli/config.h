@@ -9,8 +9,9 @@
 
 namespace tw::cli {
 
-// Gives every option of `command` that neither a flag nor the environment has set its value from `path`.
-// Errors are kUsage with file:line:column: not TOML, a key that is no flag, a value that the flag refuses.
+// Gives every option of `command` that neither a flag nor the environment has set its value from
+// `path`. Errors are kUsage with file:line:column: not TOML, a key that is no flag, a value that
+// the flag refuses.
 Status ApplyConfig(CLI::App& command, const std::string& path);
 
 }  // namespace tw::cli

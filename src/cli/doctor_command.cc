@@ -58,7 +58,8 @@ Result<int> Run(bool as_json) {
 }  // namespace
 
 Command AddDoctor(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("doctor", "Show the machine and what is missing to tune on it");
+  CLI::App* app =
+      root.add_subcommand("doctor", "Show the machine and what is missing to tune on it");
   auto json = std::make_shared<bool>(false);
   app->add_flag("--json", *json, "Machine-readable output");
   return {app, [json] { return Run(*json); }};

@@ -53,7 +53,8 @@ Result<int> Check(const Flags& flags) {
 
 Result<int> Print(const Flags& flags) {
   TW_TRY(leir::Program program, Read(flags));
-  const std::string text = flags.published ? leir::PrintPublished(program) + "\n" : leir::PrintFile(program);
+  const std::string text =
+      flags.published ? leir::PrintPublished(program) + "\n" : leir::PrintFile(program);
   if (flags.json) {
     fmt::print("{}\n", nlohmann::json{{"leir", text}}.dump());
   } else {
@@ -66,7 +67,8 @@ Result<int> Lower(const Flags& flags) {
   TW_TRY(leir::Program program, Read(flags));
   TW_TRY(tvm_api::Versions versions, tvm_api::Load());
   TW_TRY(tvm_api::Module module,
-         lower::Lower(program, flags.as_written ? lower::Mode::kAsWritten : lower::Mode::kForScheduling));
+         lower::Lower(program,
+                      flags.as_written ? lower::Mode::kAsWritten : lower::Mode::kForScheduling));
   fmt::print("{}\n", flags.json ? module.ToJson() : module.Script());
   return 0;
 }
@@ -83,8 +85,8 @@ Result<int> RunProgram(const Flags& flags) {
     int64_t count = 1;
     for (int64_t extent : a.shape) count *= extent;
     memory.emplace_back(static_cast<std::size_t>(count) * SizeOf(a.dtype));
-    verify::FillInput(verify::DefaultDistribution(program), flags.seed, static_cast<int>(i), a.dtype,
-                      count, memory.back().data());
+    verify::FillInput(verify::DefaultDistribution(program), flags.seed, static_cast<int>(i),
+                      a.dtype, count, memory.back().data());
     inputs[a.name] = {a.dtype, a.shape, memory.back().data()};
   }
   TW_TRY(auto outputs, leir::Evaluate(program, inputs));
@@ -93,8 +95,8 @@ Result<int> RunProgram(const Flags& flags) {
     const std::size_t count = std::max(values.real.size(), values.integer.size());
     if (flags.json) {
       json[name]["shape"] = values.shape;
-      json[name]["values"] = values.real.empty() ? nlohmann::json(values.integer)
-                                                 : nlohmann::json(values.real);
+      json[name]["values"] =
+          values.real.empty() ? nlohmann::json(values.integer) : nlohmann::json(values.real);
       continue;
     }
     fmt::print("{} [{}]\n ", name, Shape(values.shape));
@@ -127,7 +129,8 @@ std::vector<Command> AddLeir(CLI::App& root) {
   print->add_flag("--published", print_flags->published, "In the published one-line form");
   auto [lower, lower_flags] = add("lower", "Lower a program to TIR and print TVMScript", Lower);
   lower->add_flag("--as-written", lower_flags->as_written, "Keep loop kinds and bindings");
-  auto [run, run_flags] = add("run", "Run a program in the interpreter on seeded inputs", RunProgram);
+  auto [run, run_flags] =
+      add("run", "Run a program in the interpreter on seeded inputs", RunProgram);
   run->add_option("--seed", run_flags->seed, "Seed of the inputs")->capture_default_str();
   return commands;
 }

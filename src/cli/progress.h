@@ -1,4 +1,5 @@
-// Progress on stderr: one line that is redrawn on a terminal, a plain line every few seconds elsewhere.
+// Progress on stderr: one line that is redrawn on a terminal, a plain line every few seconds
+// elsewhere.
 #pragma once
 
 #include <chrono>

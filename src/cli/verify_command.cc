@@ -22,10 +22,10 @@ Result<int> Run(Flags& flags) {
       [&](const tune::RecordVerdict& v) {
         all_right &= v.verdict == "right";
         if (flags.json) {
-          fmt::print("{}\n", nlohmann::ordered_json{{"line", v.line},
-                                                    {"verdict", v.verdict},
-                                                    {"detail", v.detail}}
-                                 .dump());
+          fmt::print(
+              "{}\n",
+              nlohmann::ordered_json{{"line", v.line}, {"verdict", v.verdict}, {"detail", v.detail}}
+                  .dump());
         } else {
           fmt::print("line {} {}: {}\n", v.line, v.verdict, v.detail);
         }
@@ -41,8 +41,9 @@ Result<int> Run(Flags& flags) {
 Command AddVerify(CLI::App& root) {
   CLI::App* app = root.add_subcommand("verify", "Check the numbers of every record of a database");
   auto flags = std::make_shared<Flags>();
-  app->add_option("--database", flags->database,
-                  "Folder with MetaSchedule's database_workload.json and database_tuning_record.json")
+  app->add_option(
+         "--database", flags->database,
+         "Folder with MetaSchedule's database_workload.json and database_tuning_record.json")
       ->required();
   app->add_option("--cores", flags->options.cores, "Threads of the programs; 0: all cores")
       ->check(CLI::Range(0, 4096))

@@ -50,13 +50,20 @@ int64_t Proportion(const Affine& a, const Affine& b) {
 
 bool IsIndexExpr(const Expr& expr) {
   switch (expr.op) {
-    case Op::kNumber: return expr.is_integer;
-    case Op::kIndex: return true;
-    case Op::kAdd: case Op::kSub: case Op::kMul: case Op::kFloorDiv: case Op::kMod:
+    case Op::kNumber:
+      return expr.is_integer;
+    case Op::kIndex:
+      return true;
+    case Op::kAdd:
+    case Op::kSub:
+    case Op::kMul:
+    case Op::kFloorDiv:
+    case Op::kMod:
     case Op::kNegate:
       return std::all_of(expr.operands.begin(), expr.operands.end(),
                          [](const ExprPtr& operand) { return IsIndexExpr(*operand); });
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -158,8 +165,8 @@ Affine AffineScope::Divide(const Expr& expr) {
     return MakeAtom(expr, {Atom::Kind::kOther, {-kInfinite, kInfinite}, {}, 1});
   }
   if (quotient) {
-    return MakeAtom(expr, {Atom::Kind::kFloorDiv, {FloorDiv(range.lo, k), FloorDiv(range.hi, k)},
-                           inner, k});
+    return MakeAtom(
+        expr, {Atom::Kind::kFloorDiv, {FloorDiv(range.lo, k), FloorDiv(range.hi, k)}, inner, k});
   }
   return MakeAtom(expr, {Atom::Kind::kMod, {0, k - 1}, inner, k});
 }
@@ -190,8 +197,7 @@ Interval AffineScope::Bound(const Affine& form) const {
     const int64_t factor = Proportion(fact, form);
     if (factor == 0) continue;
     // form == factor * fact + shift and fact >= 0.
-    const int64_t shift =
-        Clamp(form.constant - static_cast<__int128>(factor) * fact.constant);
+    const int64_t shift = Clamp(form.constant - static_cast<__int128>(factor) * fact.constant);
     if (factor > 0) {
       bound.lo = std::max(bound.lo, shift);
     } else {
@@ -221,10 +227,14 @@ void AffineScope::Assume(const Expr& condition, bool holds) {
   const Expr& a = *condition.operands[0];
   const Expr& b = *condition.operands[1];
   switch (condition.op) {
-    case Op::kLess: return holds ? AssumeNotNegative(b, a, 1) : AssumeNotNegative(a, b, 0);
-    case Op::kLessEqual: return holds ? AssumeNotNegative(b, a, 0) : AssumeNotNegative(a, b, 1);
-    case Op::kGreater: return holds ? AssumeNotNegative(a, b, 1) : AssumeNotNegative(b, a, 0);
-    case Op::kGreaterEqual: return holds ? AssumeNotNegative(a, b, 0) : AssumeNotNegative(b, a, 1);
+    case Op::kLess:
+      return holds ? AssumeNotNegative(b, a, 1) : AssumeNotNegative(a, b, 0);
+    case Op::kLessEqual:
+      return holds ? AssumeNotNegative(b, a, 0) : AssumeNotNegative(a, b, 1);
+    case Op::kGreater:
+      return holds ? AssumeNotNegative(a, b, 1) : AssumeNotNegative(b, a, 0);
+    case Op::kGreaterEqual:
+      return holds ? AssumeNotNegative(a, b, 0) : AssumeNotNegative(b, a, 1);
     case Op::kEqual:
     case Op::kNotEqual:
       if ((condition.op == Op::kEqual) != holds) return;

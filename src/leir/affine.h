@@ -20,7 +20,8 @@ struct Interval {
 };
 
 // constant + sum of coefficient * atom. Atoms are loop indices and the sub-expressions that are not
-// affine (a quotient, a remainder, a product of two indices, a gathered index), named by their text.
+// affine (a quotient, a remainder, a product of two indices, a gathered index), named by their
+// text.
 struct Affine {
   int64_t constant = 0;
   std::map<std::string, int64_t> terms;  // no zero coefficients
@@ -39,8 +40,8 @@ class AffineScope {
  public:
   void AddLoop(const std::string& index, int64_t extent);
 
-  // The affine form of an index expression. Simplifies (k*q + r)//k and %k where 0 <= r < k is known.
-  // Coefficients that leave 64 bits make an atom of unlimited range.
+  // The affine form of an index expression. Simplifies (k*q + r)//k and %k where 0 <= r < k is
+  // known. Coefficients that leave 64 bits make an atom of unlimited range.
   Affine Linearize(const Expr& expr);
 
   // Tight for independent loops without conditions, safe otherwise.

@@ -19,10 +19,11 @@ struct Location {
 };
 
 enum class Role { kInput, kConstant, kParameter, kOutput, kTemporary };
-enum class Scope { kGlobal, kShared, kLocal };                                 // g s l
+enum class Scope { kGlobal, kShared, kLocal };                               // g s l
 enum class LoopKind { kSerial, kParallel, kVectorized, kUnrolled, kBound };  // L P V U B
 
-// A tensor. Arguments are declared in a file (or side information); temporaries are inferred from writes.
+// A tensor. Arguments are declared in a file (or side information); temporaries are inferred from
+// writes.
 struct Tensor {
   std::string name;
   DType dtype = DType::kF32;
@@ -39,29 +40,49 @@ enum class Op {
   // leaves
   kNumber,  // `number` >= 0; also `integer` when `is_integer`
   kInfinity,
-  kIndex,   // loop index `name` used as a value or in an index
-  kLoad,    // tensor `name` at `operands` (indices)
+  kIndex,  // loop index `name` used as a value or in an index
+  kLoad,   // tensor `name` at `operands` (indices)
   // unary
   kNegate,
-  kExp, kLog, kSqrt, kAbs, kErf,
+  kExp,
+  kLog,
+  kSqrt,
+  kAbs,
+  kErf,
   // binary
-  kAdd, kSub, kMul, kDiv, kFloorDiv, kMod, kPower, kMax, kMin,
-  kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual, kAnd, kOr,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kMod,
+  kPower,
+  kMax,
+  kMin,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kEqual,
+  kNotEqual,
+  kAnd,
+  kOr,
   // ternary: condition, then, otherwise; the branch that is not taken is not evaluated
   kSelect,
 };
 
 struct Expr {
   Op op = Op::kNumber;
-  double number = 0;           // kNumber
-  int64_t integer = 0;         // kNumber when is_integer
-  bool is_integer = false;     // written without '.' and exponent
-  std::string name;            // kIndex: index name; kLoad: tensor name
+  double number = 0;        // kNumber
+  int64_t integer = 0;      // kNumber when is_integer
+  bool is_integer = false;  // written without '.' and exponent
+  std::string name;         // kIndex: index name; kLoad: tensor name
   std::vector<ExprPtr> operands;
   Location location;
 };
 
-// tensor[indices] = value. When `value` reads the target it is an update (see checker.h for its kind).
+// tensor[indices] = value. When `value` reads the target it is an update (see checker.h for its
+// kind).
 struct Statement {
   std::string target;
   std::vector<ExprPtr> indices;
@@ -89,7 +110,7 @@ struct Nest {
 struct Program {
   std::vector<Tensor> tensors;  // arguments in declaration order, then temporaries by first mention
   std::vector<Nest> nests;
-  std::string source;           // file name for messages; not part of equality
+  std::string source;  // file name for messages; not part of equality
 
   const Tensor* Find(const std::string& name) const {
     for (const Tensor& t : tensors) {

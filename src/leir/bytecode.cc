@@ -87,23 +87,40 @@ class Compiler {
   Class ClassOf(const Expr& expr) const {
     const auto operand = [&](int i) { return ClassOf(*expr.operands[i]); };
     switch (expr.op) {
-      case Op::kNumber: return expr.is_integer ? Class::kLiteral : Class::kReal;
-      case Op::kInfinity: return Class::kLiteral;
-      case Op::kIndex: return Class::kInteger;
-      case Op::kLoad: return storages_.at(expr.name).is_real ? Class::kReal : Class::kInteger;
-      case Op::kNegate: case Op::kAbs: return operand(0);
-      case Op::kExp: case Op::kLog: case Op::kSqrt: case Op::kErf: case Op::kDiv:
+      case Op::kNumber:
+        return expr.is_integer ? Class::kLiteral : Class::kReal;
+      case Op::kInfinity:
+        return Class::kLiteral;
+      case Op::kIndex:
+        return Class::kInteger;
+      case Op::kLoad:
+        return storages_.at(expr.name).is_real ? Class::kReal : Class::kInteger;
+      case Op::kNegate:
+      case Op::kAbs:
+        return operand(0);
+      case Op::kExp:
+      case Op::kLog:
+      case Op::kSqrt:
+      case Op::kErf:
+      case Op::kDiv:
         return Class::kReal;
       case Op::kPower: {
         const Expr& exponent = *expr.operands[1];
         const bool whole = exponent.op == Op::kNumber && exponent.is_integer;
         return whole ? operand(0) : Class::kReal;
       }
-      case Op::kSelect: return Wider(operand(1), operand(2));
-      case Op::kAdd: case Op::kSub: case Op::kMul: case Op::kFloorDiv: case Op::kMod:
-      case Op::kMax: case Op::kMin:
+      case Op::kSelect:
+        return Wider(operand(1), operand(2));
+      case Op::kAdd:
+      case Op::kSub:
+      case Op::kMul:
+      case Op::kFloorDiv:
+      case Op::kMod:
+      case Op::kMax:
+      case Op::kMin:
         return Wider(operand(0), operand(1));
-      default: return Class::kInteger;  // comparisons
+      default:
+        return Class::kInteger;  // comparisons
     }
   }
 
@@ -126,25 +143,44 @@ class Compiler {
     const auto unary = [&](Opcode op) { return Put(op, Emit(*expr.operands[0], Class::kReal)); };
     const auto binary = [&](Opcode op) { return EmitBinary(op, expr, Class::kReal); };
     switch (expr.op) {
-      case Op::kNumber: return Constant(expr.number);
-      case Op::kInfinity: return Constant(std::numeric_limits<double>::infinity());
-      case Op::kLoad: return EmitLoad(expr);
-      case Op::kSelect: return EmitSelect(expr, Class::kReal);
-      case Op::kNegate: return unary(Opcode::kNegate);
-      case Op::kAbs: return unary(Opcode::kAbs);
-      case Op::kExp: return unary(Opcode::kExp);
-      case Op::kLog: return unary(Opcode::kLog);
-      case Op::kSqrt: return unary(Opcode::kSqrt);
-      case Op::kErf: return unary(Opcode::kErf);
-      case Op::kAdd: return binary(Opcode::kAdd);
-      case Op::kSub: return binary(Opcode::kSub);
-      case Op::kMul: return binary(Opcode::kMul);
-      case Op::kDiv: return binary(Opcode::kDiv);
-      case Op::kFloorDiv: return binary(Opcode::kFloorDiv);
-      case Op::kMod: return binary(Opcode::kMod);
-      case Op::kPower: return binary(Opcode::kPower);
-      case Op::kMax: return binary(Opcode::kMax);
-      default: return binary(Opcode::kMin);
+      case Op::kNumber:
+        return Constant(expr.number);
+      case Op::kInfinity:
+        return Constant(std::numeric_limits<double>::infinity());
+      case Op::kLoad:
+        return EmitLoad(expr);
+      case Op::kSelect:
+        return EmitSelect(expr, Class::kReal);
+      case Op::kNegate:
+        return unary(Opcode::kNegate);
+      case Op::kAbs:
+        return unary(Opcode::kAbs);
+      case Op::kExp:
+        return unary(Opcode::kExp);
+      case Op::kLog:
+        return unary(Opcode::kLog);
+      case Op::kSqrt:
+        return unary(Opcode::kSqrt);
+      case Op::kErf:
+        return unary(Opcode::kErf);
+      case Op::kAdd:
+        return binary(Opcode::kAdd);
+      case Op::kSub:
+        return binary(Opcode::kSub);
+      case Op::kMul:
+        return binary(Opcode::kMul);
+      case Op::kDiv:
+        return binary(Opcode::kDiv);
+      case Op::kFloorDiv:
+        return binary(Opcode::kFloorDiv);
+      case Op::kMod:
+        return binary(Opcode::kMod);
+      case Op::kPower:
+        return binary(Opcode::kPower);
+      case Op::kMax:
+        return binary(Opcode::kMax);
+      default:
+        return binary(Opcode::kMin);
     }
   }
 
@@ -152,28 +188,44 @@ class Compiler {
     const auto unary = [&](Opcode op) { return Put(op, Emit(*expr.operands[0], Class::kInteger)); };
     const auto binary = [&](Opcode op) { return EmitBinary(op, expr, Class::kInteger); };
     switch (expr.op) {
-      case Op::kNumber: return Constant(expr.integer);
-      case Op::kInfinity: return Constant(std::numeric_limits<int64_t>::max());
-      case Op::kIndex: return slots_.at(expr.name);
-      case Op::kLoad: return EmitLoad(expr);
-      case Op::kSelect: return EmitSelect(expr, Class::kInteger);
-      case Op::kNegate: return unary(Opcode::kNegateI);
-      case Op::kAbs: return unary(Opcode::kAbsI);
-      case Op::kAdd: return binary(Opcode::kAddI);
-      case Op::kSub: return binary(Opcode::kSubI);
-      case Op::kMul: return binary(Opcode::kMulI);
-      case Op::kFloorDiv: return binary(Opcode::kFloorDivI);
-      case Op::kMod: return binary(Opcode::kModI);
-      case Op::kPower: return binary(Opcode::kPowerI);
-      case Op::kMax: return binary(Opcode::kMaxI);
-      case Op::kMin: return binary(Opcode::kMinI);
+      case Op::kNumber:
+        return Constant(expr.integer);
+      case Op::kInfinity:
+        return Constant(std::numeric_limits<int64_t>::max());
+      case Op::kIndex:
+        return slots_.at(expr.name);
+      case Op::kLoad:
+        return EmitLoad(expr);
+      case Op::kSelect:
+        return EmitSelect(expr, Class::kInteger);
+      case Op::kNegate:
+        return unary(Opcode::kNegateI);
+      case Op::kAbs:
+        return unary(Opcode::kAbsI);
+      case Op::kAdd:
+        return binary(Opcode::kAddI);
+      case Op::kSub:
+        return binary(Opcode::kSubI);
+      case Op::kMul:
+        return binary(Opcode::kMulI);
+      case Op::kFloorDiv:
+        return binary(Opcode::kFloorDivI);
+      case Op::kMod:
+        return binary(Opcode::kModI);
+      case Op::kPower:
+        return binary(Opcode::kPowerI);
+      case Op::kMax:
+        return binary(Opcode::kMaxI);
+      case Op::kMin:
+        return binary(Opcode::kMinI);
       case Op::kAnd:
       case Op::kOr: {
         const int a = EmitCondition(*expr.operands[0]);
         const int b = EmitCondition(*expr.operands[1]);
         return Put(expr.op == Op::kAnd ? Opcode::kAndI : Opcode::kOrI, a, b);
       }
-      default: return EmitRelation(expr);
+      default:
+        return EmitRelation(expr);
     }
   }
 
@@ -185,11 +237,16 @@ class Compiler {
     int b = Emit(*expr.operands[1], side);
     if (expr.op == Op::kGreater || expr.op == Op::kGreaterEqual) std::swap(a, b);
     switch (expr.op) {
-      case Op::kLess: case Op::kGreater: return Put(real ? Opcode::kLess : Opcode::kLessI, a, b);
-      case Op::kLessEqual: case Op::kGreaterEqual:
+      case Op::kLess:
+      case Op::kGreater:
+        return Put(real ? Opcode::kLess : Opcode::kLessI, a, b);
+      case Op::kLessEqual:
+      case Op::kGreaterEqual:
         return Put(real ? Opcode::kLessEqual : Opcode::kLessEqualI, a, b);
-      case Op::kEqual: return Put(real ? Opcode::kEqual : Opcode::kEqualI, a, b);
-      default: return Put(real ? Opcode::kNotEqual : Opcode::kNotEqualI, a, b);
+      case Op::kEqual:
+        return Put(real ? Opcode::kEqual : Opcode::kEqualI, a, b);
+      default:
+        return Put(real ? Opcode::kNotEqual : Opcode::kNotEqualI, a, b);
     }
   }
 
@@ -216,8 +273,9 @@ class Compiler {
 
   int EmitSelect(const Expr& expr, Class wanted) {
     const int condition = EmitCondition(*expr.operands[0]);
-    return EmitBranches(condition, [&] { return Emit(*expr.operands[1], wanted); },
-                        [&] { return Emit(*expr.operands[2], wanted); });
+    return EmitBranches(
+        condition, [&] { return Emit(*expr.operands[1], wanted); },
+        [&] { return Emit(*expr.operands[2], wanted); });
   }
 
   int EmitLoad(const Expr& load) {
@@ -226,11 +284,13 @@ class Compiler {
     if (storage == out_.target && info.prefix_shift > 0 && info.first_write) {
       const int shift = Constant(info.prefix_shift);
       const int started = Put(Opcode::kLessEqualI, shift, slots_.at(info.prefix_loop));
-      return EmitBranches(started, [&] { return EmitPlainLoad(load, storage); }, [&] {
-        const int reg = NewRegister();
-        out_.registers[reg] = InitialCell(*info.initial, *storage);
-        return reg;
-      });
+      return EmitBranches(
+          started, [&] { return EmitPlainLoad(load, storage); },
+          [&] {
+            const int reg = NewRegister();
+            out_.registers[reg] = InitialCell(*info.initial, *storage);
+            return reg;
+          });
     }
     return EmitPlainLoad(load, storage);
   }
@@ -313,14 +373,22 @@ int64_t StoreInteger(int64_t value, DType dtype) {
     return static_cast<int64_t>(static_cast<T>(value));
   };
   switch (dtype) {
-    case DType::kI8: return wrap(int8_t{});
-    case DType::kI16: return wrap(int16_t{});
-    case DType::kI32: return wrap(int32_t{});
-    case DType::kU8: return wrap(uint8_t{});
-    case DType::kU16: return wrap(uint16_t{});
-    case DType::kU32: return wrap(uint32_t{});
-    case DType::kBool: return value != 0 ? 1 : 0;
-    default: return value;
+    case DType::kI8:
+      return wrap(int8_t{});
+    case DType::kI16:
+      return wrap(int16_t{});
+    case DType::kI32:
+      return wrap(int32_t{});
+    case DType::kU8:
+      return wrap(uint8_t{});
+    case DType::kU16:
+      return wrap(uint16_t{});
+    case DType::kU32:
+      return wrap(uint32_t{});
+    case DType::kBool:
+      return value != 0 ? 1 : 0;
+    default:
+      return value;
   }
 }
 
@@ -338,23 +406,35 @@ Cell InitialCell(double initial, const Storage& storage) {
 
 double ReadReal(const char* data, int64_t index, DType dtype) {
   switch (dtype) {
-    case DType::kF16: return FromHalf(At<uint16_t>(data, index));
-    case DType::kBF16: return FromBFloat(At<uint16_t>(data, index));
-    case DType::kF32: return At<float>(data, index);
-    default: return At<double>(data, index);
+    case DType::kF16:
+      return FromHalf(At<uint16_t>(data, index));
+    case DType::kBF16:
+      return FromBFloat(At<uint16_t>(data, index));
+    case DType::kF32:
+      return At<float>(data, index);
+    default:
+      return At<double>(data, index);
   }
 }
 
 int64_t ReadInteger(const char* data, int64_t index, DType dtype) {
   switch (dtype) {
-    case DType::kI8: return At<int8_t>(data, index);
-    case DType::kI16: return At<int16_t>(data, index);
-    case DType::kI32: return At<int32_t>(data, index);
-    case DType::kU8: return At<uint8_t>(data, index);
-    case DType::kU16: return At<uint16_t>(data, index);
-    case DType::kU32: return At<uint32_t>(data, index);
-    case DType::kBool: return At<uint8_t>(data, index) != 0 ? 1 : 0;
-    default: return At<int64_t>(data, index);
+    case DType::kI8:
+      return At<int8_t>(data, index);
+    case DType::kI16:
+      return At<int16_t>(data, index);
+    case DType::kI32:
+      return At<int32_t>(data, index);
+    case DType::kU8:
+      return At<uint8_t>(data, index);
+    case DType::kU16:
+      return At<uint16_t>(data, index);
+    case DType::kU32:
+      return At<uint32_t>(data, index);
+    case DType::kBool:
+      return At<uint8_t>(data, index) != 0 ? 1 : 0;
+    default:
+      return At<int64_t>(data, index);
   }
 }
 

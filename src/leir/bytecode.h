@@ -25,28 +25,66 @@ inline int64_t MultiplyAdd(int64_t a, int64_t b, int64_t c) {
                               static_cast<uint64_t>(b) * static_cast<uint64_t>(c));
 }
 
-// Where the elements of a tensor are. Computed tensors are doubles or int64s in pages that the system
-// commits when they are first written.
+// Where the elements of a tensor are. Computed tensors are doubles or int64s in pages that the
+// system commits when they are first written.
 struct Storage {
   const Tensor* tensor = nullptr;
   bool computed = false;
   bool is_real = true;
   int64_t elements = 1;
   std::vector<int64_t> strides;
-  const char* input = nullptr;                          // !computed
+  const char* input = nullptr;                                         // !computed
   std::unique_ptr<Cell[], void (*)(void*)> cells{nullptr, std::free};  // computed
 };
 
 enum class Opcode : uint8_t {
-  kLoadCell, kLoadF32, kLoadF64, kLoadReal, kLoadInteger,  // dst = access a
-  kCheckIndex,                                             // stop unless 0 <= a < b (immediate)
-  kToReal, kToInteger, kTruth,                             // conversions; kTruth: real a != 0
-  kAdd, kSub, kMul, kDiv, kFloorDiv, kMod, kPower, kMax, kMin, kNegate, kAbs,
-  kExp, kLog, kSqrt, kErf,
-  kLess, kLessEqual, kEqual, kNotEqual,                    // on reals, to integer 0 or 1
-  kAddI, kSubI, kMulI, kFloorDivI, kModI, kPowerI, kMaxI, kMinI, kNegateI, kAbsI,
-  kLessI, kLessEqualI, kEqualI, kNotEqualI, kTruthI, kAndI, kOrI,
-  kJump, kJumpIfZero,                                      // to instruction dst
+  kLoadCell,
+  kLoadF32,
+  kLoadF64,
+  kLoadReal,
+  kLoadInteger,  // dst = access a
+  kCheckIndex,   // stop unless 0 <= a < b (immediate)
+  kToReal,
+  kToInteger,
+  kTruth,  // conversions; kTruth: real a != 0
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kMod,
+  kPower,
+  kMax,
+  kMin,
+  kNegate,
+  kAbs,
+  kExp,
+  kLog,
+  kSqrt,
+  kErf,
+  kLess,
+  kLessEqual,
+  kEqual,
+  kNotEqual,  // on reals, to integer 0 or 1
+  kAddI,
+  kSubI,
+  kMulI,
+  kFloorDivI,
+  kModI,
+  kPowerI,
+  kMaxI,
+  kMinI,
+  kNegateI,
+  kAbsI,
+  kLessI,
+  kLessEqualI,
+  kEqualI,
+  kNotEqualI,
+  kTruthI,
+  kAndI,
+  kOrI,
+  kJump,
+  kJumpIfZero,  // to instruction dst
   kMove,
 };
 
@@ -72,16 +110,17 @@ struct CompiledStatement {
   StatementInfo info;
   Storage* target = nullptr;
   std::vector<Instruction> code;
-  std::size_t target_code = 0;    // instructions that compute the target's indices, at the start
-  std::vector<Access> accesses;   // [0] is the target
-  std::vector<Cell> registers;    // loop slots first, then constants and temporaries
-  int result = 0;                 // register
+  std::size_t target_code = 0;   // instructions that compute the target's indices, at the start
+  std::vector<Access> accesses;  // [0] is the target
+  std::vector<Cell> registers;   // loop slots first, then constants and temporaries
+  int result = 0;                // register
   bool stores_real = true;
 };
 
 using Storages = std::map<std::string, Storage>;
 
-// Loop slots are the places of loops in `loops`, outermost first. The statement must have passed Check.
+// Loop slots are the places of loops in `loops`, outermost first. The statement must have passed
+// Check.
 CompiledStatement Compile(const Statement& statement, const Loops& loops, const StatementInfo& info,
                           Storages* storages);
 

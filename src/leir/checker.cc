@@ -51,8 +51,8 @@ class StatementChecker {
     }
     if (tensor->role != Role::kOutput && tensor->role != Role::kTemporary) {
       return ErrorAt(program_.source, statement_.location,
-                     "the {1} {0} cannot be written; write a temporary or an output",
-                     tensor->name, RoleName(tensor->role));
+                     "the {1} {0} cannot be written; write a temporary or an output", tensor->name,
+                     RoleName(tensor->role));
     }
     for (const ExprPtr& index : statement_.indices) {
       if (IsGathered(*index)) {
@@ -66,9 +66,9 @@ class StatementChecker {
   Status Indices(const Tensor& tensor, const std::vector<ExprPtr>& indices, Location location,
                  std::string_view verb) {
     if (indices.size() != tensor.shape.size()) {
-      return ErrorAt(program_.source, location, "{} has {} dimension{} but {} ind{} here", tensor.name,
-                     tensor.shape.size(), tensor.shape.size() == 1 ? "" : "s", indices.size(),
-                     indices.size() == 1 ? "ex" : "ices");
+      return ErrorAt(program_.source, location, "{} has {} dimension{} but {} ind{} here",
+                     tensor.name, tensor.shape.size(), tensor.shape.size() == 1 ? "" : "s",
+                     indices.size(), indices.size() == 1 ? "ex" : "ices");
     }
     for (std::size_t i = 0; i < indices.size(); ++i) {
       TW_CHECK(Divisions(*indices[i]));
@@ -80,12 +80,10 @@ class StatementChecker {
       if (bound.lo > bound.hi) continue;  // the conditions around it never hold
       if (bound.lo < 0 || bound.hi >= tensor.shape[i]) {
         const std::string text = PrintExpr(*indices[i]);
-        const std::string reach = bound.finite()
-                                      ? fmt::format("from {} to {}", bound.lo, bound.hi)
-                                      : "without a bound";
-        return Wrong(*indices[i],
-                     "{} is {} at index {} `{}`, which goes {}, outside 0 to {}{}", tensor.name, verb,
-                     i + 1, text, reach, tensor.shape[i] - 1,
+        const std::string reach =
+            bound.finite() ? fmt::format("from {} to {}", bound.lo, bound.hi) : "without a bound";
+        return Wrong(*indices[i], "{} is {} at index {} `{}`, which goes {}, outside 0 to {}{}",
+                     tensor.name, verb, i + 1, text, reach, tensor.shape[i] - 1,
                      verb == "read" ? fmt::format("; guard it: if_then_else(0 <= {} < {}, ..., 0)",
                                                   text, tensor.shape[i])
                                     : "; enlarge the shape or shorten the loop");
@@ -112,8 +110,10 @@ class StatementChecker {
       if (e.op != Op::kFloorDiv && e.op != Op::kMod) return;
       const Expr& divisor = *e.operands[1];
       if (!error && (IsGathered(divisor) || scope_.Bound(scope_.Linearize(divisor)).lo <= 0)) {
-        error = Wrong(divisor, "the divisor `{}` in an index may be 0 or negative; divide by a "
-                      "positive number", PrintExpr(divisor));
+        error = Wrong(divisor,
+                      "the divisor `{}` in an index may be 0 or negative; divide by a "
+                      "positive number",
+                      PrintExpr(divisor));
       }
     });
     if (error) return *error;
@@ -179,12 +179,18 @@ class StatementChecker {
 
   Result<Type> Value(const Expr& expr) {
     switch (expr.op) {
-      case Op::kNumber: return expr.is_integer ? Type::kLiteral : Type::kFloat;
-      case Op::kInfinity: return Type::kLiteral;
-      case Op::kIndex: return Type::kInteger;
-      case Op::kLoad: return Load(expr);
-      case Op::kSelect: return Select(expr);
-      default: break;
+      case Op::kNumber:
+        return expr.is_integer ? Type::kLiteral : Type::kFloat;
+      case Op::kInfinity:
+        return Type::kLiteral;
+      case Op::kIndex:
+        return Type::kInteger;
+      case Op::kLoad:
+        return Load(expr);
+      case Op::kSelect:
+        return Select(expr);
+      default:
+        break;
     }
     std::vector<Type> types;
     for (const ExprPtr& operand : expr.operands) {
@@ -195,8 +201,10 @@ class StatementChecker {
     const auto bools = std::count(types.begin(), types.end(), Type::kBool);
     const bool mask = expr.op == Op::kMul && bools == 1;
     if (bools > 0 && !mask) {
-      return Wrong(expr, "`{}` calculates with bool values; write if_then_else(mask, a, b), or "
-                   "mask * number to keep or clear a number", PrintExpr(expr));
+      return Wrong(expr,
+                   "`{}` calculates with bool values; write if_then_else(mask, a, b), or "
+                   "mask * number to keep or clear a number",
+                   PrintExpr(expr));
     }
     switch (expr.op) {
       case Op::kFloorDiv:
@@ -206,7 +214,11 @@ class StatementChecker {
       case Op::kNegate:
       case Op::kAbs:
         return types[0];
-      case Op::kExp: case Op::kLog: case Op::kSqrt: case Op::kErf: case Op::kDiv:
+      case Op::kExp:
+      case Op::kLog:
+      case Op::kSqrt:
+      case Op::kErf:
+      case Op::kDiv:
         return Type::kFloat;
       default:
         return Wider(types[0], types[1]);
@@ -219,8 +231,10 @@ class StatementChecker {
       const Interval bound = scope_.Bound(scope_.Linearize(divisor));
       if (bound.lo > 0 || bound.hi < 0) return Ok();
     }
-    return Wrong(divisor, "the divisor `{}` of an integer {} may be 0; divide by a number or an index "
-                 "that cannot be", PrintExpr(divisor), expr.op == Op::kMod ? "%" : "//");
+    return Wrong(divisor,
+                 "the divisor `{}` of an integer {} may be 0; divide by a number or an index "
+                 "that cannot be",
+                 PrintExpr(divisor), expr.op == Op::kMod ? "%" : "//");
   }
 
   const Program& program_;
@@ -253,10 +267,12 @@ class Checker {
     bool has_output = false;
     for (const Tensor& tensor : program.tensors) {
       has_output = has_output || tensor.role == Role::kOutput;
-      if (tensor.role == Role::kOutput || tensor.role == Role::kTemporary) TW_CHECK(Written(tensor));
+      if (tensor.role == Role::kOutput || tensor.role == Role::kTemporary)
+        TW_CHECK(Written(tensor));
     }
     if (!has_output) {
-      return ErrorAt(program.source, {}, "the program has no output; declare one: output C: f32[8]");
+      return ErrorAt(program.source, {},
+                     "the program has no output; declare one: output C: f32[8]");
     }
     return std::move(checked_);
   }
@@ -305,14 +321,17 @@ class Checker {
                    statement.target);
   }
 
-  Status LoopKinds(const Statement& statement, const Loops& loops, const StatementInfo& info) const {
+  Status LoopKinds(const Statement& statement, const Loops& loops,
+                   const StatementInfo& info) const {
     for (const Loop* loop : loops) {
       if (loop->kind == LoopKind::kBound) {
         const std::string& name = loop->index;
-        if (name.size() < 2 || (name[0] != 't' && name[0] != 'b') || name[1] < 'x' || name[1] > 'z') {
+        if (name.size() < 2 || (name[0] != 't' && name[0] != 'b') || name[1] < 'x' ||
+            name[1] > 'z') {
           return ErrorAt(checked_.program.source, loop->location,
                          "the bound loop `{}` does not name an axis: begin with t (thread) or b "
-                         "(block), then x, y or z, e.g. tx", name);
+                         "(block), then x, y or z, e.g. tx",
+                         name);
         }
       }
       if (loop->kind != LoopKind::kParallel && loop->kind != LoopKind::kVectorized) continue;
@@ -358,9 +377,11 @@ class Checker {
     if (!hole) return Ok();
     std::string index;
     for (int64_t i : *hole) index += fmt::format("{}{}", index.empty() ? "" : ",", i);
-    return ErrorAt(program.source, tensor.location,
-                   "the element [{}] of {} is never written; make the loops that write {} cover its "
-                   "whole shape", index, tensor.name, tensor.name);
+    return ErrorAt(
+        program.source, tensor.location,
+        "the element [{}] of {} is never written; make the loops that write {} cover its "
+        "whole shape",
+        index, tensor.name, tensor.name);
   }
 
   CheckedProgram checked_;
@@ -374,13 +395,20 @@ Result<CheckedProgram> Check(Program program) { return Checker(std::move(program
 
 std::string_view UpdateName(Update update) {
   switch (update) {
-    case Update::kNone: return "none";
-    case Update::kSum: return "sum";
-    case Update::kProduct: return "product";
-    case Update::kMax: return "max";
-    case Update::kMin: return "min";
-    case Update::kOrdered: return "ordered";
-    case Update::kPrefix: return "prefix";
+    case Update::kNone:
+      return "none";
+    case Update::kSum:
+      return "sum";
+    case Update::kProduct:
+      return "product";
+    case Update::kMax:
+      return "max";
+    case Update::kMin:
+      return "min";
+    case Update::kOrdered:
+      return "ordered";
+    case Update::kPrefix:
+      return "prefix";
   }
   return "none";
 }

@@ -17,20 +17,23 @@ enum class Update {
   kProduct,  // X * ..., X / ..., ... * X
   kMax,      // max(X, ...)
   kMin,      // min(X, ...)
-  kOrdered,  // reads the same element in another way (a select, a quotient): the order of iterations counts
+  kOrdered,  // reads the same element in another way (a select, a quotient): the order of
+             // iterations counts
   kPrefix,   // reads other elements of its target: the loops must run in order
 };
 
 struct StatementInfo {
   Update update = Update::kNone;
-  // No earlier statement writes the target and it is not an input (by name, in program order). An update
-  // then starts from `initial`.
+  // No earlier statement writes the target and it is not an input (by name, in program order). An
+  // update then starts from `initial`.
   bool first_write = false;
-  std::optional<double> initial;  // set when first_write and not kNone, unless every old value read is guarded
-  // Loops around the statement whose index the target does not use, outermost first. For an update, its
-  // reduction axes; for kNone, loops that only repeat the same assignment.
+  std::optional<double>
+      initial;  // set when first_write and not kNone, unless every old value read is guarded
+  // Loops around the statement whose index the target does not use, outermost first. For an update,
+  // its reduction axes; for kNone, loops that only repeat the same assignment.
   std::vector<std::string> reduction;
-  // kPrefix without a guard, X_{a} = X_{a-k} + ...: old values are `initial` where `prefix_loop` < k.
+  // kPrefix without a guard, X_{a} = X_{a-k} + ...: old values are `initial` where `prefix_loop` <
+  // k.
   std::string prefix_loop;
   int64_t prefix_shift = 0;
 };
@@ -49,7 +52,8 @@ struct CheckedProgram {
 // - an update has a first value; no tensor is read before something writes it;
 // - two iterations that write the same element write the same value or are an update of it;
 // - P and V loops are not reduction or prefix axes; B loops name an axis;
-// and then that every tensor is written, outputs wholly. Errors are kUsage with file, line and column.
+// and then that every tensor is written, outputs wholly. Errors are kUsage with file, line and
+// column.
 Result<CheckedProgram> Check(Program program);
 
 std::string_view UpdateName(Update update);  // "sum"

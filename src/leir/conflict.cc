@@ -7,12 +7,13 @@
 namespace tw::leir {
 namespace {
 
-// Works out what an element's position tells about the iteration that writes it: a set of atoms and of
-// composites (affine forms that the value uses as a whole, such as c*2+f).
+// Works out what an element's position tells about the iteration that writes it: a set of atoms and
+// of composites (affine forms that the value uses as a whole, such as c*2+f).
 class Determination {
  public:
   Determination(AffineScope* scope, std::vector<Affine> composites)
-      : scope_(*scope), composites_(std::move(composites)),
+      : scope_(*scope),
+        composites_(std::move(composites)),
         composite_known_(composites_.size(), false) {}
 
   void Learn(std::vector<Affine> forms) {
@@ -185,8 +186,10 @@ std::optional<std::string> FindConflict(const Write& write, bool update) {
     for (const auto& [atom, coefficient] : form.terms) {
       const Interval range = scope.atoms().at(atom).range;
       if (!determination.KnowsAtom(atom) && range.lo != range.hi) {
-        return fmt::format("the value depends on `{}`, but the indices of {} do not tell it, so the "
-                           "last iteration would win", atom, write.statement->target);
+        return fmt::format(
+            "the value depends on `{}`, but the indices of {} do not tell it, so the "
+            "last iteration would win",
+            atom, write.statement->target);
       }
     }
   }

@@ -46,8 +46,7 @@ int64_t ReductionLength(const Program& program) {
         if (e.op == Op::kIndex && update != Update::kPrefix) kept.insert(e.name);
       });
     }
-    const bool rounds =
-        update != Update::kNone && update != Update::kMax && update != Update::kMin;
+    const bool rounds = update != Update::kNone && update != Update::kMax && update != Update::kMin;
     int64_t own = rounds ? 1 : 0;
     for (const Loop* loop : loops) {
       if (rounds && !kept.contains(loop->index)) own = Multiply(own, loop->extent);

@@ -19,11 +19,16 @@ using Intervals = std::vector<Interval>;  // sorted, disjoint, not touching
 int64_t EvaluateIndex(const Expr& expr, const Values& loops) {
   const auto operand = [&](int i) { return EvaluateIndex(*expr.operands[i], loops); };
   switch (expr.op) {
-    case Op::kNumber: return expr.integer;
-    case Op::kIndex: return loops.at(expr.name);
-    case Op::kAdd: return static_cast<int64_t>(static_cast<uint64_t>(operand(0)) + operand(1));
-    case Op::kSub: return static_cast<int64_t>(static_cast<uint64_t>(operand(0)) - operand(1));
-    case Op::kMul: return static_cast<int64_t>(static_cast<uint64_t>(operand(0)) * operand(1));
+    case Op::kNumber:
+      return expr.integer;
+    case Op::kIndex:
+      return loops.at(expr.name);
+    case Op::kAdd:
+      return static_cast<int64_t>(static_cast<uint64_t>(operand(0)) + operand(1));
+    case Op::kSub:
+      return static_cast<int64_t>(static_cast<uint64_t>(operand(0)) - operand(1));
+    case Op::kMul:
+      return static_cast<int64_t>(static_cast<uint64_t>(operand(0)) * operand(1));
     default: {
       const int64_t a = operand(0), b = operand(1);
       const int64_t remainder = ((a % b) + b) % b;
@@ -60,7 +65,8 @@ std::optional<Interval> Contiguous(const Expr& index, const Loops& loops) {
   return scope.Bound(form);
 }
 
-// Dimensions whose indices share loops in some write, joined; each dimension maps to a group's number.
+// Dimensions whose indices share loops in some write, joined; each dimension maps to a group's
+// number.
 std::vector<int> Group(std::size_t rank, const std::vector<Write>& writes) {
   std::vector<int> group(rank);
   std::iota(group.begin(), group.end(), 0);
@@ -154,7 +160,8 @@ class Projection {
 using Cells = std::map<std::vector<bool>, int64_t>;
 
 Cells MakeCells(int64_t size, const std::vector<Intervals>& covered) {
-  std::map<int64_t, std::vector<std::size_t>> toggles;  // position -> writes that begin or end there
+  std::map<int64_t, std::vector<std::size_t>>
+      toggles;  // position -> writes that begin or end there
   toggles[0];
   for (std::size_t w = 0; w < covered.size(); ++w) {
     for (const Interval& interval : covered[w]) {

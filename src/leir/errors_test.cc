@@ -15,25 +15,25 @@ struct Wrong {
 };
 
 constexpr Wrong kWrong[] = {
-    {"" "",
+    {""
+     "",
      "f:1:1: expected the version line `leir 1` at the start of the file but found the "
      "end of the text"},
-    {"" "lier 1\n",
+    {""
+     "lier 1\n",
      "f:1:1: expected the version line `leir 1` at the start of the file but found `lier`"},
-    {"" "leir 2\n",
+    {""
+     "leir 2\n",
      "f:1:6: this program reads version 1 of the language, not `2`; write `leir 1`"},
-    {kHead "",
-     "f:4:1: the program has no loop nest, e.g. L^{8}_{a=0} [ C_{a} = A_{a}; ];"},
-    {"" "leir 1\n# nothing but a comment\n",
+    {kHead "", "f:4:1: the program has no loop nest, e.g. L^{8}_{a=0} [ C_{a} = A_{a}; ];"},
+    {""
+     "leir 1\n# nothing but a comment\n",
      "f:3:1: the program has no loop nest, e.g. L^{8}_{a=0} [ C_{a} = A_{a}; ];"},
-    {kHead "@",
-     "f:4:1: the character `@` is not part of LEIR"},
-    {kHead "L^{8}_{a=0} [ C_{a} = A_{a} ? 1; ];",
-     "f:4:29: the character `?` is not part of LEIR"},
+    {kHead "@", "f:4:1: the character `@` is not part of LEIR"},
+    {kHead "L^{8}_{a=0} [ C_{a} = A_{a} ? 1; ];", "f:4:29: the character `?` is not part of LEIR"},
     {kHead "L^{8}_{a=0} [ C_{a} = 2a; ];",
      "f:4:23: `2a`: a number and a name need an operator between them, e.g. 2*a"},
-    {kHead "L^{8}_{a=0} [ C_{a} = 1.; ];",
-     "f:4:23: `1.` needs a digit after the point, e.g. 1.0"},
+    {kHead "L^{8}_{a=0} [ C_{a} = 1.; ];", "f:4:23: `1.` needs a digit after the point, e.g. 1.0"},
     {kHead "L^{8}_{a=0} [ C_{a} = 99999999999999999999; ];",
      "f:4:23: the integer 99999999999999999999 does not fit 64 bits; write "
      "99999999999999999999.0 for a floating-point number"},
@@ -56,8 +56,7 @@ constexpr Wrong kWrong[] = {
      "(functions are written in small letters)"},
     {kHead "L^{8}_{a=0} [ C_{a} = max(A_{a}); ];",
      "f:4:23: max takes 2 or more arguments but has 1"},
-    {kHead "L^{8}_{a=0} [ C_{a} = exp(A_{a}, 1); ];",
-     "f:4:23: exp takes 1 argument but has 2"},
+    {kHead "L^{8}_{a=0} [ C_{a} = exp(A_{a}, 1); ];", "f:4:23: exp takes 1 argument but has 2"},
     {kHead "L^{8}_{a=0} [ C_{a} = exp(A_{a}; ];",
      "f:4:32: expected `)` after the arguments of exp but found `;`"},
     {kHead "L^{8}_{a=0} [ C_{a} = if_then_else(a < 3, 1); ];",
@@ -117,8 +116,7 @@ constexpr Wrong kWrong[] = {
      "f:4:22: a loop around this one already has the index `a`; rename one"},
     {kHead "L^{8}_{a=0} C_{a} = 1;",
      "f:4:13: expected `[` to begin the body of the loops but found `C`"},
-    {kHead "L^{8}_{a=0} [ C_{a} = 1 ];",
-     "f:4:25: expected `;` after the statement but found `]`"},
+    {kHead "L^{8}_{a=0} [ C_{a} = 1 ];", "f:4:25: expected `;` after the statement but found `]`"},
     {kHead "L^{8}_{a=0} [ C_{a} = 1; ]",
      "f:4:27: expected `;` after the `]` of a nest but found the end of the text"},
     {kHead "L^{8}_{a=0} [ C_{a} = 1;",
@@ -130,49 +128,65 @@ constexpr Wrong kWrong[] = {
      "brackets: L1[s;L2[t;];];"},
     {kHead "L^{n}_{a=0} [ C_{a} = 1; ];",
      "f:4:4: `n` is not an index of a loop around this place and not a dim"},
-    {"" "leir 1\ndim n = 8\ndim n = 9\n",
+    {""
+     "leir 1\ndim n = 8\ndim n = 9\n",
      "f:3:5: the dim `n` is already defined; remove one"},
-    {"" "leir 1\ndim n = 1 - 2\n",
+    {""
+     "leir 1\ndim n = 1 - 2\n",
      "f:2:9: the dim `n` is -1; dims are from 0 to 2^40"},
-    {"" "leir 1\ndim n = 4//0\n",
+    {""
+     "leir 1\ndim n = 4//0\n",
      "f:2:10: division by 0; divide by a positive number"},
-    {"" "leir 1\ndim N = 4\n",
+    {""
+     "leir 1\ndim N = 4\n",
      "f:2:5: expected the name of a dim, in small letters, but found `N`"},
-    {"" "leir 1\ndim n 4\n",
+    {""
+     "leir 1\ndim n 4\n",
      "f:2:7: expected `=` after the name of the dim but found `4`"},
-    {"" "leir 1\ndim n = 2*1099511627776\n",
+    {""
+     "leir 1\ndim n = 2*1099511627776\n",
      "f:2:10: `2*1099511627776` is beyond 2^40; use smaller numbers"},
-    {"" "leir 1\ndim a = 8\noutput C: f32[a]\nL^{8}_{a=0} [ C_{a} = 1; ];",
+    {""
+     "leir 1\ndim a = 8\noutput C: f32[a]\nL^{8}_{a=0} [ C_{a} = 1; ];",
      "f:4:8: the loop index `a` has the name of a dim; rename the loop"},
-    {"" "leir 1\noutput C: float[8]\n",
+    {""
+     "leir 1\noutput C: float[8]\n",
      "f:2:11: expected a type but found `float`; types are f16 bf16 f32 f64 i8 i16 i32 "
      "i64 u8 u16 u32 u64 bool"},
-    {"" "leir 1\noutput C f32[8]\n",
+    {""
+     "leir 1\noutput C f32[8]\n",
      "f:2:10: expected `:` after the name of the tensor but found `f32`"},
-    {"" "leir 1\noutput C: f32\n",
+    {""
+     "leir 1\noutput C: f32\n",
      "f:3:1: expected `[` before the shape; a scalar has the shape [] but found the end "
      "of the text"},
-    {"" "leir 1\noutput C: f32[0]\n",
+    {""
+     "leir 1\noutput C: f32[0]\n",
      "f:2:15: C has an extent of 0; extents are 1 or more"},
-    {"" "leir 1\noutput C: f32[8]\noutput C: f32[8]\n",
+    {""
+     "leir 1\noutput C: f32[8]\noutput C: f32[8]\n",
      "f:3:8: the tensor C is already declared; remove one or rename it"},
-    {"" "leir 1\noutput c: f32[8]\n",
+    {""
+     "leir 1\noutput c: f32[8]\n",
      "f:2:8: expected the name of a tensor, a capital and then small letters, but found "
      "`c`"},
-    {"" "leir 1\noutput C: f32,q[8]\n",
+    {""
+     "leir 1\noutput C: f32,q[8]\n",
      "f:2:15: expected a scope, g (global), s (shared) or l (local), but found `q`"},
-    {"" "leir 1\noutput CC: f32[8]\n",
+    {""
+     "leir 1\noutput CC: f32[8]\n",
      "f:2:8: the name that starts with `C` goes on with `C`: tensor names are one capital "
      "and then small letters, e.g. Score"},
-    {"" "leir 1\nresult C: f32[8]\n",
+    {""
+     "leir 1\nresult C: f32[8]\n",
      "f:2:1: expected a declaration (dim, input, constant, parameter, output, temp) or a "
      "loop but found `result`"},
-    {"" "leir 1\noutput C: f32[1048576,1048577]\n",
+    {""
+     "leir 1\noutput C: f32[1048576,1048577]\n",
      "f:2:8: C has an extent below 1 or more than 2^40 elements"},
     {kHead "L^{8}_{a=0} [ A_{a} = 1; ];",
      "f:4:15: the input A cannot be written; write a temporary or an output"},
-    {kHead "L^{8}_{a=0} [ C_{a} = A_{a,0}; ];",
-     "f:4:23: A has 1 dimension but 2 indices here"},
+    {kHead "L^{8}_{a=0} [ C_{a} = A_{a,0}; ];", "f:4:23: A has 1 dimension but 2 indices here"},
     {kHead "L^{8}_{a=0} [ C_{a} = A_{a+1}; ];",
      "f:4:27: A is read at index 1 `a + 1`, which goes from 1 to 8, outside 0 to 7; guard "
      "it: if_then_else(0 <= a + 1 < 8, ..., 0)"},
@@ -216,14 +230,18 @@ constexpr Wrong kWrong[] = {
      "number"},
     {kHead "L^{8}_{a=0} [ C_{a} = A_{A_{a}}; ];",
      "f:4:26: A is used as an index but is not of an integer type"},
-    {"" "leir 1\ninput M: bool[8]\noutput C: f32[8]\nL^{8}_{a=0} [ C_{a} = M_{a} + M_{a}; ];",
+    {""
+     "leir 1\ninput M: bool[8]\noutput C: f32[8]\nL^{8}_{a=0} [ C_{a} = M_{a} + M_{a}; ];",
      "f:4:29: `M_{a} + M_{a}` calculates with bool values; write if_then_else(mask, a, "
      "b), or mask * number to keep or clear a number"},
-    {"" "leir 1\ninput M: i64[8]\noutput C: f32[8]\nL^{8}_{a=0} [ C_{M_{a}} = 1; ];",
+    {""
+     "leir 1\ninput M: i64[8]\noutput C: f32[8]\nL^{8}_{a=0} [ C_{M_{a}} = 1; ];",
      "f:4:18: the target C is indexed by a tensor; only reads can be"},
-    {"" "leir 1\ninput A: f32[8]\ntemp C: f32[8]\nL^{8}_{a=0} [ C_{a} = A_{a}; ];",
+    {""
+     "leir 1\ninput A: f32[8]\ntemp C: f32[8]\nL^{8}_{a=0} [ C_{a} = A_{a}; ];",
      "f: the program has no output; declare one: output C: f32[8]"},
-    {"" "leir 1\noutput C: f32[8]\nL^{4}_{a=0} L^{4}_{c=0} [ C_{a+c} = C_{a+c} + 1; ];",
+    {""
+     "leir 1\noutput C: f32[8]\nL^{4}_{a=0} L^{4}_{c=0} [ C_{a+c} = C_{a+c} + 1; ];",
      "f:3:27: different values of the loop `a` update the same element of C; use each "
      "loop in its own index of C"},
     {kHead "P^{8}_{a=0} [ C_{a} = if_then_else(a < 1, 0, C_{a-1}) + A_{a}; ];",

@@ -72,7 +72,8 @@ struct RandomInputs {
         if (tensor.dtype == DType::kI64) std::memcpy(at, &integer, 8);
         if (tensor.dtype == DType::kBool) {
           const int64_t width = tensor.shape.back();
-          const int64_t height = tensor.shape.size() > 1 ? tensor.shape[tensor.shape.size() - 2] : 1;
+          const int64_t height =
+              tensor.shape.size() > 1 ? tensor.shape[tensor.shape.size() - 2] : 1;
           *at = i % width > i / width % height ? 1 : 0;
         }
       }

@@ -85,7 +85,8 @@ class Evaluation {
   const Program& program() const { return checked_.program; }
 
   Error NoMemory() const {
-    return ErrorAt(program().source, {}, "there is not enough memory to hold the tensors; give "
+    return ErrorAt(program().source, {},
+                   "there is not enough memory to hold the tensors; give "
                    "smaller dims");
   }
 

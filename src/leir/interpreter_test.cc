@@ -51,7 +51,8 @@ TEST(Interpreter, LaterUpdatesKeepTheValue) {
   const double a[] = {1, 2, 3};
   EXPECT_THAT(Output("input A: f64[3]\noutput C: f64[]\nL^{3}_{a=0} [ C = C + A_{a}; ];\n"
                      "L^{1}_{a=0} [ C = C + 10; ];",
-                     {{"A", {DType::kF64, {3}, a}}}).real,
+                     {{"A", {DType::kF64, {3}, a}}})
+                  .real,
               ElementsAre(16));
 }
 
@@ -97,9 +98,10 @@ TEST(Interpreter, GatheredIndexOutsideIsAnError) {
   const Inputs inputs{{"A", {DType::kF64, {2}, a}}, {"I", {DType::kI64, {2}, labels}}};
   const Program program = Read(
       "input A: f64[2]\ninput I: i64[2]\noutput C: f64[2]\nL^{2}_{a=0} [ C_{a} = A_{I_{a}}; ];");
-  EXPECT_EQ(Evaluate(program, inputs).error().message,
-            "test:5:1: an index read from a tensor is outside the tensor that it indexes; check the "
-            "values of the index input");
+  EXPECT_EQ(
+      Evaluate(program, inputs).error().message,
+      "test:5:1: an index read from a tensor is outside the tensor that it indexes; check the "
+      "values of the index input");
   const auto points = EvaluatePoints(program, inputs, {{"C", {0}}});
   ASSERT_TRUE(points.ok());
   EXPECT_THAT((*points)[0].real, ElementsAre(2));
@@ -107,7 +109,8 @@ TEST(Interpreter, GatheredIndexOutsideIsAnError) {
 
 TEST(Interpreter, BadRequestsAndInputsAreErrors) {
   const float a[8] = {};
-  const Program program = Read("input A: f32[8]\noutput C: f32[8]\nL^{8}_{a=0} [ C_{a} = A_{a}; ];");
+  const Program program =
+      Read("input A: f32[8]\noutput C: f32[8]\nL^{8}_{a=0} [ C_{a} = A_{a}; ];");
   EXPECT_EQ(Evaluate(program, {}).error().message, "test:2:7: no data for the input A");
   EXPECT_EQ(Evaluate(program, {{"A", {DType::kF32, {4}, a}}}).error().message,
             "test:2:7: the data for A has another type or shape than declared");

@@ -15,7 +15,8 @@ int64_t FloorDiv(int64_t a, int64_t b) {
 }  // namespace
 
 Inverse::Inverse(const CompiledStatement& statement)
-    : statement_(statement), used_(statement.loops.size(), false),
+    : statement_(statement),
+      used_(statement.loops.size(), false),
       loops_(statement.loops.size(), 0) {
   AffineScope scope;
   std::map<std::string, int> slots;
@@ -81,7 +82,8 @@ bool Inverse::Step(std::size_t step,
     for (std::size_t i = 0; i < dimensions_.size(); ++i) {
       if (dimensions_[i].affine) {
         if (rest_[i] != 0) return true;
-      } else if (EvaluateInteger(*dimensions_[i].index, statement_.loops, loops_, {}) != wanted_[i]) {
+      } else if (EvaluateInteger(*dimensions_[i].index, statement_.loops, loops_, {}) !=
+                 wanted_[i]) {
         return true;
       }
     }
@@ -142,25 +144,38 @@ std::optional<int64_t> EvaluateInteger(const Expr& expr, const Loops& loops,
     return ReadInteger(storage.input, flat, storage.tensor->dtype);
   }
   switch (expr.op) {
-    case Op::kNegate: return MultiplyAdd(0, operands[0], -1);
-    case Op::kAdd: return MultiplyAdd(operands[0], operands[1], 1);
-    case Op::kSub: return MultiplyAdd(operands[0], operands[1], -1);
-    case Op::kMul: return MultiplyAdd(0, operands[0], operands[1]);
+    case Op::kNegate:
+      return MultiplyAdd(0, operands[0], -1);
+    case Op::kAdd:
+      return MultiplyAdd(operands[0], operands[1], 1);
+    case Op::kSub:
+      return MultiplyAdd(operands[0], operands[1], -1);
+    case Op::kMul:
+      return MultiplyAdd(0, operands[0], operands[1]);
     case Op::kFloorDiv:
     case Op::kMod: {
       if (operands[1] <= 0) return std::nullopt;
       const int64_t quotient = FloorDiv(operands[0], operands[1]);
       return expr.op == Op::kFloorDiv ? quotient : operands[0] - quotient * operands[1];
     }
-    case Op::kLess: return operands[0] < operands[1];
-    case Op::kLessEqual: return operands[0] <= operands[1];
-    case Op::kGreater: return operands[0] > operands[1];
-    case Op::kGreaterEqual: return operands[0] >= operands[1];
-    case Op::kEqual: return operands[0] == operands[1];
-    case Op::kNotEqual: return operands[0] != operands[1];
-    case Op::kAnd: return operands[0] != 0 && operands[1] != 0;
-    case Op::kOr: return operands[0] != 0 || operands[1] != 0;
-    default: return std::nullopt;
+    case Op::kLess:
+      return operands[0] < operands[1];
+    case Op::kLessEqual:
+      return operands[0] <= operands[1];
+    case Op::kGreater:
+      return operands[0] > operands[1];
+    case Op::kGreaterEqual:
+      return operands[0] >= operands[1];
+    case Op::kEqual:
+      return operands[0] == operands[1];
+    case Op::kNotEqual:
+      return operands[0] != operands[1];
+    case Op::kAnd:
+      return operands[0] != 0 && operands[1] != 0;
+    case Op::kOr:
+      return operands[0] != 0 || operands[1] != 0;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -11,7 +11,8 @@ namespace {
 int64_t Negate(int64_t a) { return static_cast<int64_t>(0 - static_cast<uint64_t>(a)); }
 
 int64_t Remainder(int64_t a, int64_t b) {
-  if (b == 0 || b == -1) return 0;  // the checker refuses 0; -1 would overflow for the least integer
+  if (b == 0 || b == -1)
+    return 0;  // the checker refuses 0; -1 would overflow for the least integer
   const int64_t remainder = a % b;
   return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
@@ -54,8 +55,8 @@ int64_t Offset(const CompiledStatement& statement, const Access& access) {
   return at;
 }
 
-// Instructions [from, to) of one iteration, the loop registers and offsets being set. False: a gathered
-// index is outside its tensor.
+// Instructions [from, to) of one iteration, the loop registers and offsets being set. False: a
+// gathered index is outside its tensor.
 bool Interpret(CompiledStatement& statement, std::size_t from, std::size_t to) {
   Cell* r = statement.registers.data();
   const Access* accesses = statement.accesses.data();
@@ -91,56 +92,139 @@ bool Interpret(CompiledStatement& statement, std::size_t from, std::size_t to) {
       }
       case Opcode::kLoadInteger: {
         const Access& access = accesses[i->a];
-        d.integer = ReadInteger(access.storage->input, offset(access), access.storage->tensor->dtype);
+        d.integer =
+            ReadInteger(access.storage->input, offset(access), access.storage->tensor->dtype);
         break;
       }
       case Opcode::kCheckIndex:
         if (a.integer < 0 || a.integer >= b.integer) return false;
         break;
-      case Opcode::kToReal: d.real = static_cast<double>(a.integer); break;
-      case Opcode::kToInteger: d.integer = Truncate(a.real); break;
-      case Opcode::kTruth: d.integer = a.real != 0; break;
-      case Opcode::kAdd: d.real = a.real + b.real; break;
-      case Opcode::kSub: d.real = a.real - b.real; break;
-      case Opcode::kMul: d.real = a.real * b.real; break;
-      case Opcode::kDiv: d.real = a.real / b.real; break;
-      case Opcode::kFloorDiv: d.real = std::floor(a.real / b.real); break;
-      case Opcode::kMod: d.real = Remainder(a.real, b.real); break;
-      case Opcode::kPower: d.real = std::pow(a.real, b.real); break;
-      case Opcode::kMax: d.real = Max(a.real, b.real); break;
-      case Opcode::kMin: d.real = Min(a.real, b.real); break;
-      case Opcode::kNegate: d.real = -a.real; break;
-      case Opcode::kAbs: d.real = std::fabs(a.real); break;
-      case Opcode::kExp: d.real = std::exp(a.real); break;
-      case Opcode::kLog: d.real = std::log(a.real); break;
-      case Opcode::kSqrt: d.real = std::sqrt(a.real); break;
-      case Opcode::kErf: d.real = std::erf(a.real); break;
-      case Opcode::kLess: d.integer = a.real < b.real; break;
-      case Opcode::kLessEqual: d.integer = a.real <= b.real; break;
-      case Opcode::kEqual: d.integer = a.real == b.real; break;
-      case Opcode::kNotEqual: d.integer = a.real != b.real; break;
-      case Opcode::kAddI: d.integer = MultiplyAdd(a.integer, b.integer, 1); break;
-      case Opcode::kSubI: d.integer = MultiplyAdd(a.integer, b.integer, -1); break;
-      case Opcode::kMulI: d.integer = MultiplyAdd(0, a.integer, b.integer); break;
-      case Opcode::kFloorDivI: d.integer = Quotient(a.integer, b.integer); break;
-      case Opcode::kModI: d.integer = Remainder(a.integer, b.integer); break;
-      case Opcode::kPowerI: d.integer = Power(a.integer, b.integer); break;
-      case Opcode::kMaxI: d.integer = std::max(a.integer, b.integer); break;
-      case Opcode::kMinI: d.integer = std::min(a.integer, b.integer); break;
-      case Opcode::kNegateI: d.integer = Negate(a.integer); break;
-      case Opcode::kAbsI: d.integer = a.integer < 0 ? Negate(a.integer) : a.integer; break;
-      case Opcode::kLessI: d.integer = a.integer < b.integer; break;
-      case Opcode::kLessEqualI: d.integer = a.integer <= b.integer; break;
-      case Opcode::kEqualI: d.integer = a.integer == b.integer; break;
-      case Opcode::kNotEqualI: d.integer = a.integer != b.integer; break;
-      case Opcode::kTruthI: d.integer = a.integer != 0; break;
-      case Opcode::kAndI: d.integer = a.integer & b.integer; break;
-      case Opcode::kOrI: d.integer = a.integer | b.integer; break;
-      case Opcode::kJump: i = begin + i->dst - 1; break;
+      case Opcode::kToReal:
+        d.real = static_cast<double>(a.integer);
+        break;
+      case Opcode::kToInteger:
+        d.integer = Truncate(a.real);
+        break;
+      case Opcode::kTruth:
+        d.integer = a.real != 0;
+        break;
+      case Opcode::kAdd:
+        d.real = a.real + b.real;
+        break;
+      case Opcode::kSub:
+        d.real = a.real - b.real;
+        break;
+      case Opcode::kMul:
+        d.real = a.real * b.real;
+        break;
+      case Opcode::kDiv:
+        d.real = a.real / b.real;
+        break;
+      case Opcode::kFloorDiv:
+        d.real = std::floor(a.real / b.real);
+        break;
+      case Opcode::kMod:
+        d.real = Remainder(a.real, b.real);
+        break;
+      case Opcode::kPower:
+        d.real = std::pow(a.real, b.real);
+        break;
+      case Opcode::kMax:
+        d.real = Max(a.real, b.real);
+        break;
+      case Opcode::kMin:
+        d.real = Min(a.real, b.real);
+        break;
+      case Opcode::kNegate:
+        d.real = -a.real;
+        break;
+      case Opcode::kAbs:
+        d.real = std::fabs(a.real);
+        break;
+      case Opcode::kExp:
+        d.real = std::exp(a.real);
+        break;
+      case Opcode::kLog:
+        d.real = std::log(a.real);
+        break;
+      case Opcode::kSqrt:
+        d.real = std::sqrt(a.real);
+        break;
+      case Opcode::kErf:
+        d.real = std::erf(a.real);
+        break;
+      case Opcode::kLess:
+        d.integer = a.real < b.real;
+        break;
+      case Opcode::kLessEqual:
+        d.integer = a.real <= b.real;
+        break;
+      case Opcode::kEqual:
+        d.integer = a.real == b.real;
+        break;
+      case Opcode::kNotEqual:
+        d.integer = a.real != b.real;
+        break;
+      case Opcode::kAddI:
+        d.integer = MultiplyAdd(a.integer, b.integer, 1);
+        break;
+      case Opcode::kSubI:
+        d.integer = MultiplyAdd(a.integer, b.integer, -1);
+        break;
+      case Opcode::kMulI:
+        d.integer = MultiplyAdd(0, a.integer, b.integer);
+        break;
+      case Opcode::kFloorDivI:
+        d.integer = Quotient(a.integer, b.integer);
+        break;
+      case Opcode::kModI:
+        d.integer = Remainder(a.integer, b.integer);
+        break;
+      case Opcode::kPowerI:
+        d.integer = Power(a.integer, b.integer);
+        break;
+      case Opcode::kMaxI:
+        d.integer = std::max(a.integer, b.integer);
+        break;
+      case Opcode::kMinI:
+        d.integer = std::min(a.integer, b.integer);
+        break;
+      case Opcode::kNegateI:
+        d.integer = Negate(a.integer);
+        break;
+      case Opcode::kAbsI:
+        d.integer = a.integer < 0 ? Negate(a.integer) : a.integer;
+        break;
+      case Opcode::kLessI:
+        d.integer = a.integer < b.integer;
+        break;
+      case Opcode::kLessEqualI:
+        d.integer = a.integer <= b.integer;
+        break;
+      case Opcode::kEqualI:
+        d.integer = a.integer == b.integer;
+        break;
+      case Opcode::kNotEqualI:
+        d.integer = a.integer != b.integer;
+        break;
+      case Opcode::kTruthI:
+        d.integer = a.integer != 0;
+        break;
+      case Opcode::kAndI:
+        d.integer = a.integer & b.integer;
+        break;
+      case Opcode::kOrI:
+        d.integer = a.integer | b.integer;
+        break;
+      case Opcode::kJump:
+        i = begin + i->dst - 1;
+        break;
       case Opcode::kJumpIfZero:
         if (a.integer == 0) i = begin + i->dst - 1;
         break;
-      case Opcode::kMove: d = a; break;
+      case Opcode::kMove:
+        d = a;
+        break;
     }
   }
   return true;

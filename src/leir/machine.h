@@ -19,14 +19,16 @@ struct LoopRange {
   int64_t at(int64_t i) const { return values ? (*values)[i] : i; }
 };
 
-// A statement, and which elements of its target to compute: those with marks >= generation; no marks: all.
+// A statement, and which elements of its target to compute: those with marks >= generation; no
+// marks: all.
 struct PlannedStatement {
   CompiledStatement* compiled = nullptr;
   const int32_t* marks = nullptr;
   int32_t generation = 0;
 };
 
-// A nest ready to run. Ranges belong to the nest's own loops, the first of which has slot `first_slot`.
+// A nest ready to run. Ranges belong to the nest's own loops, the first of which has slot
+// `first_slot`.
 struct PlannedNest {
   int first_slot = 0;
   std::vector<LoopRange> ranges;
@@ -38,9 +40,9 @@ class Machine {
   // Runs the nest. False when a gathered index was outside its tensor.
   bool Run(PlannedNest* nest);
 
-  // A run of iterations of one statement: the loops whose slots are in `free` go over all their values,
-  // outermost first; the loop `slot` goes over `count` values from start[slot], innermost, so that memory is
-  // read along it; the others stand at `start`.
+  // A run of iterations of one statement: the loops whose slots are in `free` go over all their
+  // values, outermost first; the loop `slot` goes over `count` values from start[slot], innermost,
+  // so that memory is read along it; the others stand at `start`.
   struct Stretch {
     std::vector<int64_t> start;  // by slot
     int slot = 0;

@@ -44,12 +44,19 @@ Result<int64_t> Evaluate(const Expr& expr, const std::string& source) {
   int64_t value = 0;
   bool overflow = false;
   switch (expr.op) {
-    case Op::kAdd: overflow = __builtin_add_overflow(a, b, &value); break;
-    case Op::kSub: overflow = __builtin_sub_overflow(a, b, &value); break;
-    case Op::kMul: overflow = __builtin_mul_overflow(a, b, &value); break;
+    case Op::kAdd:
+      overflow = __builtin_add_overflow(a, b, &value);
+      break;
+    case Op::kSub:
+      overflow = __builtin_sub_overflow(a, b, &value);
+      break;
+    case Op::kMul:
+      overflow = __builtin_mul_overflow(a, b, &value);
+      break;
     case Op::kFloorDiv:
     case Op::kMod: {
-      if (b <= 0) return ErrorAt(source, expr.location, "division by {}; divide by a positive number", b);
+      if (b <= 0)
+        return ErrorAt(source, expr.location, "division by {}; divide by a positive number", b);
       const int64_t remainder = ((a % b) + b) % b;
       value = expr.op == Op::kMod ? remainder : (a - remainder) / b;
       break;
@@ -113,8 +120,10 @@ Result<Parsed> ParserState::Binary(Op op, const Token& at, Parsed left, Parsed r
 
 Result<Parsed> ParserState::ParseCondition() {
   if (++nesting_ > kMaxNesting) {
-    return ErrorHere("more than {} parentheses or calls inside each other; split the expression "
-                     "with a temporary", kMaxNesting);
+    return ErrorHere(
+        "more than {} parentheses or calls inside each other; split the expression "
+        "with a temporary",
+        kMaxNesting);
   }
   TW_TRY(Parsed left, ParseConjunction());
   while (At("|")) {
@@ -139,8 +148,8 @@ Result<Parsed> ParserState::ParseConjunction() {
 // A chain a<=b<c means a<=b & b<c.
 Result<Parsed> ParserState::ParseRelation() {
   static constexpr std::pair<std::string_view, Op> kRelations[] = {
-      {"<", Op::kLess},     {"<=", Op::kLessEqual}, {">", Op::kGreater}, {">=", Op::kGreaterEqual},
-      {"==", Op::kEqual},   {"!=", Op::kNotEqual}};
+      {"<", Op::kLess},          {"<=", Op::kLessEqual}, {">", Op::kGreater},
+      {">=", Op::kGreaterEqual}, {"==", Op::kEqual},     {"!=", Op::kNotEqual}};
   TW_TRY(Parsed left, ParseSum());
   std::optional<Parsed> chain;
   while (true) {
@@ -164,8 +173,8 @@ Result<Parsed> ParserState::ParseSum() {
   while (At("+") || At("-")) {
     const Token at = Take();
     TW_TRY(Parsed right, ParseTerm());
-    TW_TRY(left, Binary(at.text == "+" ? Op::kAdd : Op::kSub, at, std::move(left),
-                        std::move(right), false));
+    TW_TRY(left, Binary(at.text == "+" ? Op::kAdd : Op::kSub, at, std::move(left), std::move(right),
+                        false));
   }
   return left;
 }
@@ -175,8 +184,10 @@ Result<Parsed> ParserState::ParseTerm() {
   while (At("*") || At("/") || At("//") || At("%")) {
     const Token at = Take();
     TW_TRY(Parsed right, ParseUnary());
-    const Op op = at.text == "*" ? Op::kMul : at.text == "/" ? Op::kDiv
-                  : at.text == "//" ? Op::kFloorDiv : Op::kMod;
+    const Op op = at.text == "*"    ? Op::kMul
+                  : at.text == "/"  ? Op::kDiv
+                  : at.text == "//" ? Op::kFloorDiv
+                                    : Op::kMod;
     TW_TRY(left, Binary(op, at, std::move(left), std::move(right), false));
   }
   return left;
@@ -328,7 +339,11 @@ Result<Parsed> ParserState::ParseIndex() {
       case Op::kNumber:
         if (expr.is_integer) return;
         break;
-      case Op::kAdd: case Op::kSub: case Op::kMul: case Op::kFloorDiv: case Op::kMod:
+      case Op::kAdd:
+      case Op::kSub:
+      case Op::kMul:
+      case Op::kFloorDiv:
+      case Op::kMod:
         for (const ExprPtr& operand : expr.operands) self(self, *operand);
         return;
       default:
@@ -337,7 +352,8 @@ Result<Parsed> ParserState::ParseIndex() {
     if (!error) {
       error = ErrorAt(program_.source, expr.location,
                       "`{}` cannot be in an index: only indices, integers, integer tensors and "
-                      "+ - * // % can", PrintExpr(expr));
+                      "+ - * // % can",
+                      PrintExpr(expr));
     }
   };
   check(check, *parsed.expr);
@@ -356,9 +372,11 @@ Status ParserState::ParseSuperscript(const Token& name) {
   const std::optional<DType> dtype =
       type.kind == TokenKind::kIdentifier ? ParseDType(type.text) : std::nullopt;
   if (!dtype || ShortName(*dtype) != type.text) {
-    return ErrorAt(program_.source, type.location,
-                   "expected the type of {} but found {}; types are f16 bf16 f32 f64 i8 i16 i32 i64 "
-                   "u8 u16 u32 u64 bool", name.text, Quote(type));
+    return ErrorAt(
+        program_.source, type.location,
+        "expected the type of {} but found {}; types are f16 bf16 f32 f64 i8 i16 i32 i64 "
+        "u8 u16 u32 u64 bool",
+        name.text, Quote(type));
   }
   TW_CHECK(Expect(",", "between type and scope"));
   const Token letter = Take();
@@ -403,8 +421,8 @@ Status ParserState::ParseReference(std::string* name, std::vector<ExprPtr>* indi
   } else if (program_.Find(token.text) == nullptr) {
     const bool call = At("(");
     return ErrorAt(program_.source, token.location,
-                   "the tensor {} is not declared; add e.g. `temp {}: f32[...]` above{}", token.text,
-                   token.text, call ? " (functions are written in small letters)" : "");
+                   "the tensor {} is not declared; add e.g. `temp {}: f32[...]` above{}",
+                   token.text, token.text, call ? " (functions are written in small letters)" : "");
   }
   if (!Accept("_")) return Ok();
   TW_CHECK(Expect("{", "after `_`"));

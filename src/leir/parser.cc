@@ -55,7 +55,8 @@ class Parser : public ParserState {
  private:
   Result<Program> Finish() {
     if (program_.nests.empty()) {
-      return ErrorHere("the program has no loop nest, e.g. L^{{8}}_{{a=0}} [ C_{{a}} = A_{{a}}; ];");
+      return ErrorHere(
+          "the program has no loop nest, e.g. L^{{8}}_{{a=0}} [ C_{{a}} = A_{{a}}; ];");
     }
     const auto first_temporary =
         std::stable_partition(program_.tensors.begin(), program_.tensors.end(),
@@ -89,13 +90,16 @@ class Parser : public ParserState {
     if (word.text == "dim") return Dim();
     static constexpr Role kRoles[] = {Role::kInput, Role::kConstant, Role::kParameter,
                                       Role::kOutput, Role::kTemporary};
-    static constexpr std::string_view kWords[] = {"input", "constant", "parameter", "output", "temp"};
+    static constexpr std::string_view kWords[] = {"input", "constant", "parameter", "output",
+                                                  "temp"};
     for (int i = 0; i < 5; ++i) {
       if (word.text == kWords[i]) return TensorDeclaration(kRoles[i]);
     }
-    return ErrorAt(program_.source, word.location,
-                   "expected a declaration (dim, input, constant, parameter, output, temp) or a loop "
-                   "but found {}", Quote(word));
+    return ErrorAt(
+        program_.source, word.location,
+        "expected a declaration (dim, input, constant, parameter, output, temp) or a loop "
+        "but found {}",
+        Quote(word));
   }
 
   Result<std::string> NewWord(std::string_view what) {
@@ -104,9 +108,10 @@ class Parser : public ParserState {
       return ErrorAt(program_.source, word.location,
                      "expected the name of {}, in small letters, but found {}", what, Quote(word));
     }
-    if (!std::all_of(word.text.begin(), word.text.end(), [](char c) { return c >= 'a' && c <= 'z'; })) {
-      return ErrorAt(program_.source, word.location,
-                     "`{}` cannot name {}: use small letters only", word.text, what);
+    if (!std::all_of(word.text.begin(), word.text.end(),
+                     [](char c) { return c >= 'a' && c <= 'z'; })) {
+      return ErrorAt(program_.source, word.location, "`{}` cannot name {}: use small letters only",
+                     word.text, what);
     }
     if (IsReserved(word.text)) {
       return ErrorAt(program_.source, word.location,
@@ -120,7 +125,8 @@ class Parser : public ParserState {
     const Location location = Peek().location;
     TW_TRY(const std::string name, NewWord("a dim"));
     if (dims_.contains(name)) {
-      return ErrorAt(program_.source, location, "the dim `{}` is already defined; remove one", name);
+      return ErrorAt(program_.source, location, "the dim `{}` is already defined; remove one",
+                     name);
     }
     TW_CHECK(Expect("=", "after the name of the dim"));
     const bool plain = Peek().kind == TokenKind::kNumber && PlainNumberFollows();
@@ -128,15 +134,15 @@ class Parser : public ParserState {
     TW_TRY(int64_t value, ParseConstant("the value of a dim"));
     if (const auto given = overrides_->find(name); given != overrides_->end()) {
       if (!plain) {
-        return ErrorAt(program_.source, location,
-                       "the dim `{}` is computed from others and cannot be given; give those instead",
-                       name);
+        return ErrorAt(
+            program_.source, location,
+            "the dim `{}` is computed from others and cannot be given; give those instead", name);
       }
       value = given->second;
     }
     if (value < 0 || value > kMaxExtent) {
-      return ErrorAt(program_.source, value_location,
-                     "the dim `{}` is {}; dims are from 0 to 2^40", name, value);
+      return ErrorAt(program_.source, value_location, "the dim `{}` is {}; dims are from 0 to 2^40",
+                     name, value);
     }
     dims_[name] = value;
     return Ok();
@@ -148,9 +154,10 @@ class Parser : public ParserState {
   Status TensorDeclaration(Role role) {
     const Token name = Take();
     if (name.kind != TokenKind::kName) {
-      return ErrorAt(program_.source, name.location,
-                     "expected the name of a tensor, a capital and then small letters, but found {}",
-                     Quote(name));
+      return ErrorAt(
+          program_.source, name.location,
+          "expected the name of a tensor, a capital and then small letters, but found {}",
+          Quote(name));
     }
     TW_CHECK(Expect(":", "after the name of the tensor"));
     Tensor tensor;
@@ -161,9 +168,11 @@ class Parser : public ParserState {
     const std::optional<DType> dtype =
         type.kind == TokenKind::kIdentifier ? ParseDType(type.text) : std::nullopt;
     if (!dtype || ShortName(*dtype) != type.text) {
-      return ErrorAt(program_.source, type.location,
-                     "expected a type but found {}; types are f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 "
-                     "u32 u64 bool", Quote(type));
+      return ErrorAt(
+          program_.source, type.location,
+          "expected a type but found {}; types are f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 "
+          "u32 u64 bool",
+          Quote(type));
     }
     tensor.dtype = *dtype;
     if (Accept(",")) {
@@ -209,7 +218,8 @@ class Parser : public ParserState {
       }
     }
     if (!declared_.insert(tensor.name).second) {
-      return ErrorAt(program_.source, tensor.location, "the argument {} is given twice", tensor.name);
+      return ErrorAt(program_.source, tensor.location, "the argument {} is given twice",
+                     tensor.name);
     }
     return Ok();
   }
@@ -230,9 +240,11 @@ class Parser : public ParserState {
     const Token kind = Take();
     const std::size_t letter = std::string_view("LPVUB").find(kind.text);
     if (kind.text.size() != 1 || letter == std::string_view::npos) {
-      return ErrorAt(program_.source, kind.location,
-                     "`{}` is not a kind of loop; kinds are L (serial), P (parallel), V (vectorised), "
-                     "U (unrolled), B (bound)", kind.text);
+      return ErrorAt(
+          program_.source, kind.location,
+          "`{}` is not a kind of loop; kinds are L (serial), P (parallel), V (vectorised), "
+          "U (unrolled), B (bound)",
+          kind.text);
     }
     Loop loop;
     loop.kind = static_cast<LoopKind>(letter);
@@ -260,7 +272,8 @@ class Parser : public ParserState {
     }
     TW_CHECK(Expect("=", "after the index of the loop"));
     if (!Peek().is_integer || Peek().integer != 0) {
-      return ErrorHere("loops start at 0, not at {}; shift the index where it is used", Quote(Peek()));
+      return ErrorHere("loops start at 0, not at {}; shift the index where it is used",
+                       Quote(Peek()));
     }
     Take();
     TW_CHECK(Expect("}", "after the start of the loop"));
@@ -293,8 +306,9 @@ class Parser : public ParserState {
     TW_CHECK(Expect("]", "to end the body of the loops"));
     if (AtLoop()) {
       if (!lenient_) {
-        return ErrorHere("expected `;` after `]` but a loop follows; put that nest inside the "
-                         "brackets: L1[s;L2[t;];];");
+        return ErrorHere(
+            "expected `;` after `]` but a loop follows; put that nest inside the "
+            "brackets: L1[s;L2[t;];];");
       }
       TW_TRY(Nest rest, ParseNest());  // ends with the `;` of the whole
       nest.body.emplace_back(std::make_shared<const Nest>(std::move(rest)));

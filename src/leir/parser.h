@@ -18,12 +18,13 @@ struct ParseOptions {
   bool lenient = false;
 };
 
-// A .leir file. All tensors of the result have shapes. Errors are kUsage and begin with "FILE:LINE:COLUMN: ".
+// A .leir file. All tensors of the result have shapes. Errors are kUsage and begin with
+// "FILE:LINE:COLUMN: ".
 Result<Program> ParseFile(std::string_view text, const std::string& filename,
                           const ParseOptions& options = {});
 
-// What the published form leaves out: the arguments, in order, with name, dtype, shape and role. Their
-// scopes are read from the text.
+// What the published form leaves out: the arguments, in order, with name, dtype, shape and role.
+// Their scopes are read from the text.
 struct SideInformation {
   std::vector<Tensor> arguments;
 };

@@ -12,7 +12,8 @@
 
 namespace tw::leir {
 
-// An expression and how deep its tree is; the depth is limited so that no later walk exhausts the stack.
+// An expression and how deep its tree is; the depth is limited so that no later walk exhausts the
+// stack.
 struct Parsed {
   ExprPtr expr;
   int depth = 1;
@@ -26,8 +27,8 @@ class ParserState {
   }
 
  protected:
-  static constexpr int kMaxNesting = 256;   // parentheses, calls, nests
-  static constexpr int kMaxDepth = 1024;    // of an expression tree, e.g. terms of one sum
+  static constexpr int kMaxNesting = 256;  // parentheses, calls, nests
+  static constexpr int kMaxDepth = 1024;   // of an expression tree, e.g. terms of one sum
 
   const Token& Peek(int ahead = 0) const {
     const std::size_t i = at_ + ahead;
@@ -48,7 +49,8 @@ class ParserState {
     return ErrorAt(program_.source, Peek().location, format, std::forward<Args>(args)...);
   }
 
-  // expr, with the comparisons and & | of conditions; callers refuse those where a number is wanted.
+  // expr, with the comparisons and & | of conditions; callers refuse those where a number is
+  // wanted.
   Result<Parsed> ParseCondition();
   Result<Parsed> ParseValue(std::string_view where);     // a number, not a condition
   Result<Parsed> ParseIndex();                           // integer expression of loops
@@ -61,10 +63,10 @@ class ParserState {
   bool published_;
   Program program_;
   std::map<std::string, int64_t> dims_;
-  std::vector<std::string> loops_;             // in scope, outermost first
-  std::map<std::string, int> mention_;         // order of first mention of each tensor
-  std::set<std::string> declared_;             // tensors with a stated shape
-  std::set<std::string> scope_known_;          // tensors whose scope the text has stated
+  std::vector<std::string> loops_;      // in scope, outermost first
+  std::map<std::string, int> mention_;  // order of first mention of each tensor
+  std::set<std::string> declared_;      // tensors with a stated shape
+  std::set<std::string> scope_known_;   // tensors whose scope the text has stated
 
  private:
   Result<Parsed> ParseConjunction();

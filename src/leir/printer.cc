@@ -7,7 +7,8 @@
 namespace tw::leir {
 namespace {
 
-// How tightly an expression holds together; an operand printed where more is needed gets parentheses.
+// How tightly an expression holds together; an operand printed where more is needed gets
+// parentheses.
 enum Level { kOrLevel, kAndLevel, kRelation, kSum, kTerm, kUnary, kPowerLevel, kAtom };
 
 struct Infix {
@@ -30,35 +31,59 @@ const Infix* FindInfix(Op op) {
   static constexpr Infix kAnd{"&", kAndLevel, kAndLevel, kRelation};
   static constexpr Infix kOr{"|", kOrLevel, kOrLevel, kAndLevel};
   switch (op) {
-    case Op::kAdd: return &kAdd;
-    case Op::kSub: return &kSub;
-    case Op::kMul: return &kMul;
-    case Op::kDiv: return &kDiv;
-    case Op::kFloorDiv: return &kFloorDiv;
-    case Op::kMod: return &kMod;
-    case Op::kPower: return &kPower;
-    case Op::kLess: return &kLess;
-    case Op::kLessEqual: return &kLessEqual;
-    case Op::kGreater: return &kGreater;
-    case Op::kGreaterEqual: return &kGreaterEqual;
-    case Op::kEqual: return &kEqual;
-    case Op::kNotEqual: return &kNotEqual;
-    case Op::kAnd: return &kAnd;
-    case Op::kOr: return &kOr;
-    default: return nullptr;
+    case Op::kAdd:
+      return &kAdd;
+    case Op::kSub:
+      return &kSub;
+    case Op::kMul:
+      return &kMul;
+    case Op::kDiv:
+      return &kDiv;
+    case Op::kFloorDiv:
+      return &kFloorDiv;
+    case Op::kMod:
+      return &kMod;
+    case Op::kPower:
+      return &kPower;
+    case Op::kLess:
+      return &kLess;
+    case Op::kLessEqual:
+      return &kLessEqual;
+    case Op::kGreater:
+      return &kGreater;
+    case Op::kGreaterEqual:
+      return &kGreaterEqual;
+    case Op::kEqual:
+      return &kEqual;
+    case Op::kNotEqual:
+      return &kNotEqual;
+    case Op::kAnd:
+      return &kAnd;
+    case Op::kOr:
+      return &kOr;
+    default:
+      return nullptr;
   }
 }
 
 const char* FunctionName(Op op) {
   switch (op) {
-    case Op::kExp: return "exp";
-    case Op::kLog: return "log";
-    case Op::kSqrt: return "sqrt";
-    case Op::kAbs: return "abs";
-    case Op::kErf: return "erf";
-    case Op::kMax: return "max";
-    case Op::kMin: return "min";
-    default: return "if_then_else";
+    case Op::kExp:
+      return "exp";
+    case Op::kLog:
+      return "log";
+    case Op::kSqrt:
+      return "sqrt";
+    case Op::kAbs:
+      return "abs";
+    case Op::kErf:
+      return "erf";
+    case Op::kMax:
+      return "max";
+    case Op::kMin:
+      return "min";
+    default:
+      return "if_then_else";
   }
 }
 
@@ -159,10 +184,16 @@ class Printer {
       return;
     }
     switch (expr.op) {
-      case Op::kNumber: return Number(expr);
-      case Op::kInfinity: text += "inf"; return;
-      case Op::kIndex: text += expr.name; return;
-      case Op::kLoad: return Reference(expr.name, expr.operands);
+      case Op::kNumber:
+        return Number(expr);
+      case Op::kInfinity:
+        text += "inf";
+        return;
+      case Op::kIndex:
+        text += expr.name;
+        return;
+      case Op::kLoad:
+        return Reference(expr.name, expr.operands);
       case Op::kNegate:
         text += "-";
         return Expression(*expr.operands[0], kUnary);
@@ -174,7 +205,8 @@ class Printer {
     }
   }
 
-  // The shortest digits that read back to the same double, with a point or exponent unless an integer.
+  // The shortest digits that read back to the same double, with a point or exponent unless an
+  // integer.
   void Number(const Expr& expr) {
     if (expr.is_integer) {
       text += fmt::format("{}", expr.integer);
@@ -217,11 +249,16 @@ bool EqualItem(const Item& a, const Item& b) {
 
 std::string_view RoleName(Role role) {
   switch (role) {
-    case Role::kInput: return "input";
-    case Role::kConstant: return "constant";
-    case Role::kParameter: return "parameter";
-    case Role::kOutput: return "output";
-    case Role::kTemporary: return "temp";
+    case Role::kInput:
+      return "input";
+    case Role::kConstant:
+      return "constant";
+    case Role::kParameter:
+      return "parameter";
+    case Role::kOutput:
+      return "output";
+    case Role::kTemporary:
+      return "temp";
   }
   return "temp";
 }
@@ -233,9 +270,8 @@ std::string PrintFile(const Program& program) {
   Printer printer(nullptr);
   printer.text = "leir 1\n\n";
   for (const Tensor& tensor : program.tensors) {
-    std::string scope = tensor.scope == Scope::kGlobal
-                            ? ""
-                            : fmt::format(",{}", ScopeLetter(tensor.scope));
+    std::string scope =
+        tensor.scope == Scope::kGlobal ? "" : fmt::format(",{}", ScopeLetter(tensor.scope));
     std::string shape;
     for (int64_t extent : tensor.shape) {
       if (!shape.empty()) shape += ",";

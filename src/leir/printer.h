@@ -23,8 +23,8 @@ std::string PrintStatement(const Statement& statement);
 bool Equal(const Program& a, const Program& b);
 bool Equal(const Expr& a, const Expr& b);
 
-std::string_view RoleName(Role role);    // "input"
-char ScopeLetter(Scope scope);           // 'g'
-char KindLetter(LoopKind kind);          // 'L'
+std::string_view RoleName(Role role);  // "input"
+char ScopeLetter(Scope scope);         // 'g'
+char KindLetter(LoopKind kind);        // 'L'
 
 }  // namespace tw::leir

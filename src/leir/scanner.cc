@@ -117,21 +117,24 @@ class Scanner {
     const std::string_view digits = text_.substr(at_, length);
     if (IsLower(Peek(length)) || IsUpper(Peek(length))) {
       return ErrorAt(source_, location_,
-                     "`{}{}`: a number and a name need an operator between them, e.g. {}*{}", digits,
-                     Peek(length), digits, Peek(length));
+                     "`{}{}`: a number and a name need an operator between them, e.g. {}*{}",
+                     digits, Peek(length), digits, Peek(length));
     }
     const char* end = digits.data() + digits.size();
     if (token->is_integer) {
       if (std::from_chars(digits.data(), end, token->integer).ec != std::errc()) {
-        return ErrorAt(source_, location_, "the integer {} does not fit 64 bits; write {}.0 for a "
-                       "floating-point number", digits, digits);
+        return ErrorAt(source_, location_,
+                       "the integer {} does not fit 64 bits; write {}.0 for a "
+                       "floating-point number",
+                       digits, digits);
       }
     }
     if (std::from_chars(digits.data(), end, token->number).ec != std::errc() ||
         !std::isfinite(token->number)) {
       return ErrorAt(source_, location_,
                      "the number {} is outside the range of double precision; infinity is "
-                     "written `inf`", digits);
+                     "written `inf`",
+                     digits);
     }
     Take(token, length);
     return Ok();

@@ -22,14 +22,15 @@ enum class TokenKind {
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   std::string text;
-  double number = 0;        // kNumber
-  int64_t integer = 0;      // kNumber when is_integer
+  double number = 0;    // kNumber
+  int64_t integer = 0;  // kNumber when is_integer
   bool is_integer = false;
   Location location;
 };
 
-// The tokens of `text`, the last being kEnd. Blanks, newlines and comments (# to end of line) separate.
-// Errors are kUsage: a character that is not part of the language, an integer beyond 64 bits.
+// The tokens of `text`, the last being kEnd. Blanks, newlines and comments (# to end of line)
+// separate. Errors are kUsage: a character that is not part of the language, an integer beyond 64
+// bits.
 Result<std::vector<Token>> Scan(std::string_view text, const std::string& source);
 
 // The token as a message shows it: "`+`", "the end of the text".

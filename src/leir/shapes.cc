@@ -11,12 +11,13 @@
 namespace tw::leir {
 namespace {
 
-Status Widen(const std::string& source, const Statement& statement, const Loops& loops,
-             bool first, std::vector<int64_t>* shape) {
+Status Widen(const std::string& source, const Statement& statement, const Loops& loops, bool first,
+             std::vector<int64_t>* shape) {
   if (!first && shape->size() != statement.indices.size()) {
-    return ErrorAt(source, statement.location,
-                   "{} is written with {} indices here and {} before; use the same number everywhere",
-                   statement.target, statement.indices.size(), shape->size());
+    return ErrorAt(
+        source, statement.location,
+        "{} is written with {} indices here and {} before; use the same number everywhere",
+        statement.target, statement.indices.size(), shape->size());
   }
   shape->resize(statement.indices.size(), 0);
   AffineScope scope;
@@ -52,7 +53,8 @@ Status InferShapes(Program* program, const std::set<std::string>& declared) {
     if (!written) {
       return ErrorAt(program->source, tensor.location,
                      "{} is read but nothing writes it and it is not an input; write it first or "
-                     "declare it as an input", tensor.name);
+                     "declare it as an input",
+                     tensor.name);
     }
     int64_t elements = 1;
     for (int64_t extent : tensor.shape) {

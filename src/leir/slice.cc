@@ -8,7 +8,8 @@ namespace tw::leir {
 namespace {
 
 bool ReadsOwnElement(const Expr& load, const Statement& statement) {
-  if (load.name != statement.target || load.operands.size() != statement.indices.size()) return false;
+  if (load.name != statement.target || load.operands.size() != statement.indices.size())
+    return false;
   return std::equal(load.operands.begin(), load.operands.end(), statement.indices.begin(),
                     [](const ExprPtr& a, const ExprPtr& b) { return Equal(*a, *b); });
 }
@@ -46,8 +47,13 @@ Slice::Slice(std::vector<CompiledStatement>* statements, std::vector<int> nest_o
     : storages_(*storages), nests_(nests), generation_(nests) {
   for (std::size_t i = 0; i < statements->size(); ++i) {
     CompiledStatement& statement = (*statements)[i];
-    Path path{&statement, nest_of[i], Inverse(statement),
-              FindReads(*statement.statement->value, statement), {}, {}, 0};
+    Path path{&statement,
+              nest_of[i],
+              Inverse(statement),
+              FindReads(*statement.statement->value, statement),
+              {},
+              {},
+              0};
     std::set<std::string> names;
     CollectLoops(path.reads, &names);
     for (std::size_t slot = 0; slot < statement.loops.size(); ++slot) {
@@ -107,8 +113,7 @@ void Slice::MarkLoad(const Expr& load, const Path& path, const std::vector<int64
   std::vector<int64_t> positions{0};
   for (std::size_t i = 0; i < load.operands.size(); ++i) {
     const int64_t extent = storage.tensor->shape[i];
-    const auto value =
-        EvaluateInteger(*load.operands[i], path.statement->loops, loops, storages_);
+    const auto value = EvaluateInteger(*load.operands[i], path.statement->loops, loops, storages_);
     if (value && (*value < 0 || *value >= extent)) return;
     if (value) {
       for (int64_t& position : positions) position += *value * storage.strides[i];

@@ -15,8 +15,8 @@ namespace tw::leir {
 
 // The needed elements of one computed tensor.
 struct Marks {
-  // Per element: 0, or one more than the number of the nest whose statements need it (the number of nests
-  // for a requested element). Nest q computes those with a mark > q.
+  // Per element: 0, or one more than the number of the nest whose statements need it (the number of
+  // nests for a requested element). Nest q computes those with a mark > q.
   std::unique_ptr<int32_t[], void (*)(void*)> generation{nullptr, std::free};
   std::vector<int64_t> elements;  // in the order they were marked, so marks never grow along it
 };
@@ -38,8 +38,8 @@ class Slice {
   void Request(const Storage& storage, int64_t element);
   // Marks what nest `nest` needs; call for the last nest first.
   void Trace(int nest);
-  // Computes the marked elements of nest `nest` (`plan` is the whole nest); call for the first nest first.
-  // False when a gathered index was outside its tensor.
+  // Computes the marked elements of nest `nest` (`plan` is the whole nest); call for the first nest
+  // first. False when a gathered index was outside its tensor.
   bool Run(int nest, PlannedNest* plan);
 
  private:

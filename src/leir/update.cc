@@ -15,8 +15,8 @@ bool Reads(const Expr& expr, const std::string& tensor) {
   return expr.op == Op::kLoad && expr.name == tensor;
 }
 
-// The operator of the chain that the one read of `tensor` hangs on, as the published lowering recognises
-// them, plus the mirrored forms of + and *.
+// The operator of the chain that the one read of `tensor` hangs on, as the published lowering
+// recognises them, plus the mirrored forms of + and *.
 void MatchChain(const Expr& value, const std::string& tensor, StatementInfo* info) {
   const auto set = [&](Update update, double initial) {
     info->update = update;
@@ -53,7 +53,8 @@ bool SameIndices(const std::vector<ExprPtr>& a, const std::vector<ExprPtr>& b) {
   return true;
 }
 
-// Finds the loop l and k > 0 with read == target shifted by -k in the one dimension that l alone indexes.
+// Finds the loop l and k > 0 with read == target shifted by -k in the one dimension that l alone
+// indexes.
 void MatchShift(const Statement& statement, const Expr& read, StatementInfo* info) {
   if (read.operands.size() != statement.indices.size()) return;
   for (std::size_t i = 0; i < read.operands.size(); ++i) {

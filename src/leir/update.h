@@ -5,7 +5,8 @@
 
 namespace tw::leir {
 
-// update, initial, prefix_loop and prefix_shift of a statement; `initial` as if it were a first write.
+// update, initial, prefix_loop and prefix_shift of a statement; `initial` as if it were a first
+// write.
 StatementInfo Classify(const Statement& statement);
 
 }  // namespace tw::leir

@@ -34,8 +34,8 @@ void VisitNest(const Nest& nest, Loops* loops, int* ordinal, Visit& visit) {
 }
 }  // namespace internal
 
-// Calls `visit(statement, loops, ordinal)` in program order; the ordinal counts statements of the whole
-// program from 0 and is the statement's place in CheckedProgram::statements.
+// Calls `visit(statement, loops, ordinal)` in program order; the ordinal counts statements of the
+// whole program from 0 and is the statement's place in CheckedProgram::statements.
 template <typename Visit>
 void ForEachStatement(const Program& program, Visit&& visit) {
   Loops loops;

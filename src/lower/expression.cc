@@ -41,12 +41,18 @@ class Emitter {
         return EmitLoad(e);
       case Op::kNegate:
         return EmitNegate(Emit(*e.operands[0]));
-      case Op::kExp: return EmitCall("tirx.exp", e, [](double x) { return std::exp(x); });
-      case Op::kLog: return EmitCall("tirx.log", e, [](double x) { return std::log(x); });
-      case Op::kSqrt: return EmitCall("tirx.sqrt", e, [](double x) { return std::sqrt(x); });
-      case Op::kErf: return EmitCall("tirx.erf", e, [](double x) { return std::erf(x); });
-      case Op::kAbs: return EmitAbs(Emit(*e.operands[0]));
-      case Op::kPower: return EmitPower(Emit(*e.operands[0]), Emit(*e.operands[1]));
+      case Op::kExp:
+        return EmitCall("tirx.exp", e, [](double x) { return std::exp(x); });
+      case Op::kLog:
+        return EmitCall("tirx.log", e, [](double x) { return std::log(x); });
+      case Op::kSqrt:
+        return EmitCall("tirx.sqrt", e, [](double x) { return std::sqrt(x); });
+      case Op::kErf:
+        return EmitCall("tirx.erf", e, [](double x) { return std::erf(x); });
+      case Op::kAbs:
+        return EmitAbs(Emit(*e.operands[0]));
+      case Op::kPower:
+        return EmitPower(Emit(*e.operands[0]), Emit(*e.operands[1]));
       case Op::kSelect: {
         const Any condition = Materialize(Emit(*e.operands[0]), DType::kBool);
         const Typed then = Emit(*e.operands[1]), otherwise = Emit(*e.operands[2]);
@@ -79,7 +85,8 @@ class Emitter {
     if (std::isfinite(value)) return static_cast<int64_t>(value);
     const bool is_unsigned = ShortName(type)[0] == 'u';
     const int bits = static_cast<int>(SizeOf(type)) * 8 - (is_unsigned ? 0 : 1);
-    const int64_t largest = bits >= 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
+    const int64_t largest =
+        bits >= 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
     if (value > 0) return largest;
     return is_unsigned ? 0 : -largest - 1;
   }
@@ -136,7 +143,8 @@ class Emitter {
     if (IsFloat(value.type)) {
       return {Intrinsic("tirx.fabs", value.type, value.expr), value.type, std::nullopt, false};
     }
-    return {Binary("prim._OpMax", value.expr, EmitNegate(value).expr), value.type, std::nullopt, false};
+    return {Binary("prim._OpMax", value.expr, EmitNegate(value).expr), value.type, std::nullopt,
+            false};
   }
 
   Typed EmitPower(const Typed& base, const Typed& exponent) const {
@@ -164,34 +172,49 @@ class Emitter {
     DType type = Common(a, b);
     if (op == Op::kDiv && !IsFloat(type)) type = env_.real;
     const Any x = Materialize(a, type), y = Materialize(b, type);
-    auto arithmetic = [&](const char* name) { return Typed{Binary(name, x, y), type, std::nullopt, false}; };
+    auto arithmetic = [&](const char* name) {
+      return Typed{Binary(name, x, y), type, std::nullopt, false};
+    };
     auto relation = [&](const char* name) {
       return Typed{Binary(name, x, y), DType::kBool, std::nullopt, false};
     };
     switch (op) {
-      case Op::kAdd: return arithmetic("prim._OpAdd");
-      case Op::kSub: return arithmetic("prim._OpSub");
-      case Op::kMul: return arithmetic("prim._OpMul");
-      case Op::kDiv: return arithmetic("prim._OpDiv");
-      case Op::kMax: return arithmetic("prim._OpMax");
-      case Op::kMin: return arithmetic("prim._OpMin");
+      case Op::kAdd:
+        return arithmetic("prim._OpAdd");
+      case Op::kSub:
+        return arithmetic("prim._OpSub");
+      case Op::kMul:
+        return arithmetic("prim._OpMul");
+      case Op::kDiv:
+        return arithmetic("prim._OpDiv");
+      case Op::kMax:
+        return arithmetic("prim._OpMax");
+      case Op::kMin:
+        return arithmetic("prim._OpMin");
       case Op::kFloorDiv:
       case Op::kMod:
         if (IsFloat(type)) return EmitRealQuotient(op, x, y, type);
         return arithmetic(op == Op::kMod ? "prim._OpFloorMod" : "prim._OpFloorDiv");
-      case Op::kLess: return relation("prim._OpLT");
-      case Op::kLessEqual: return relation("prim._OpLE");
-      case Op::kGreater: return relation("prim._OpGT");
-      case Op::kGreaterEqual: return relation("prim._OpGE");
-      case Op::kEqual: return relation("prim._OpEQ");
-      default: return relation("prim._OpNE");
+      case Op::kLess:
+        return relation("prim._OpLT");
+      case Op::kLessEqual:
+        return relation("prim._OpLE");
+      case Op::kGreater:
+        return relation("prim._OpGT");
+      case Op::kGreaterEqual:
+        return relation("prim._OpGE");
+      case Op::kEqual:
+        return relation("prim._OpEQ");
+      default:
+        return relation("prim._OpNE");
     }
   }
 
   Typed EmitRealQuotient(Op op, const Any& x, const Any& y, DType type) const {
     const Any quotient = Intrinsic("tirx.floor", type, Binary("prim._OpDiv", x, y));
     if (op == Op::kFloorDiv) return {quotient, type, std::nullopt, false};
-    return {Binary("prim._OpSub", x, Binary("prim._OpMul", quotient, y)), type, std::nullopt, false};
+    return {Binary("prim._OpSub", x, Binary("prim._OpMul", quotient, y)), type, std::nullopt,
+            false};
   }
 
   // Numbers meet numbers in double precision, as in the interpreter.
@@ -199,15 +222,24 @@ class Emitter {
     const double x = *a.literal, y = *b.literal;
     const bool integral = a.integral && b.integral;
     switch (op) {
-      case Op::kAdd: return Literal(x + y, integral);
-      case Op::kSub: return Literal(x - y, integral);
-      case Op::kMul: return Literal(x * y, integral);
-      case Op::kDiv: return Literal(x / y, false);
-      case Op::kMax: return Literal(std::max(x, y), integral);
-      case Op::kMin: return Literal(std::min(x, y), integral);
-      case Op::kFloorDiv: return Literal(std::floor(x / y), integral);
-      case Op::kMod: return Literal(x - std::floor(x / y) * y, integral);
-      default: return std::nullopt;
+      case Op::kAdd:
+        return Literal(x + y, integral);
+      case Op::kSub:
+        return Literal(x - y, integral);
+      case Op::kMul:
+        return Literal(x * y, integral);
+      case Op::kDiv:
+        return Literal(x / y, false);
+      case Op::kMax:
+        return Literal(std::max(x, y), integral);
+      case Op::kMin:
+        return Literal(std::min(x, y), integral);
+      case Op::kFloorDiv:
+        return Literal(std::floor(x / y), integral);
+      case Op::kMod:
+        return Literal(x - std::floor(x / y) * y, integral);
+      default:
+        return std::nullopt;
     }
   }
 

@@ -63,7 +63,8 @@ std::map<std::string, std::string> Unsupported() {
   std::string line;
   while (std::getline(file, line)) {
     const std::size_t colon = line.find(": ");
-    if (colon != std::string::npos && line[0] != '#') reasons[line.substr(0, colon)] = line.substr(colon + 2);
+    if (colon != std::string::npos && line[0] != '#')
+      reasons[line.substr(0, colon)] = line.substr(colon + 2);
   }
   return reasons;
 }
@@ -94,11 +95,20 @@ Memory Allocate(const leir::Program& program) {
     for (int64_t i = 0; i < count; ++i) {
       const double value = InputValue(m.storage.size(), i);
       switch (t.dtype) {
-        case DType::kF32: static_cast<float*>(data)[i] = static_cast<float>(value); break;
-        case DType::kF64: static_cast<double*>(data)[i] = value; break;
-        case DType::kI64: static_cast<int64_t*>(data)[i] = static_cast<int64_t>(value * 10) % 3; break;
-        case DType::kBool: static_cast<uint8_t*>(data)[i] = value > 0.5; break;
-        default: ADD_FAILURE() << "a golden with another type";
+        case DType::kF32:
+          static_cast<float*>(data)[i] = static_cast<float>(value);
+          break;
+        case DType::kF64:
+          static_cast<double*>(data)[i] = value;
+          break;
+        case DType::kI64:
+          static_cast<int64_t*>(data)[i] = static_cast<int64_t>(value * 10) % 3;
+          break;
+        case DType::kBool:
+          static_cast<uint8_t*>(data)[i] = value > 0.5;
+          break;
+        default:
+          ADD_FAILURE() << "a golden with another type";
       }
     }
     m.views.push_back({data, t.dtype, t.shape});
@@ -109,10 +119,14 @@ Memory Allocate(const leir::Program& program) {
 
 double Got(const tvm_api::TensorView& view, std::size_t i) {
   switch (view.dtype) {
-    case DType::kF32: return static_cast<const float*>(view.data)[i];
-    case DType::kF64: return static_cast<const double*>(view.data)[i];
-    case DType::kI64: return static_cast<double>(static_cast<const int64_t*>(view.data)[i]);
-    default: return static_cast<const uint8_t*>(view.data)[i];
+    case DType::kF32:
+      return static_cast<const float*>(view.data)[i];
+    case DType::kF64:
+      return static_cast<const double*>(view.data)[i];
+    case DType::kI64:
+      return static_cast<double>(static_cast<const int64_t*>(view.data)[i]);
+    default:
+      return static_cast<const uint8_t*>(view.data)[i];
   }
 }
 

@@ -17,7 +17,8 @@ using leir::Item;
 using leir::Nest;
 using leir::Statement;
 
-// What a statement of one nest reads and writes, for the question whether the nest can be taken apart.
+// What a statement of one nest reads and writes, for the question whether the nest can be taken
+// apart.
 struct Access {
   const Statement* statement;
   const leir::StatementInfo* info;
@@ -43,8 +44,8 @@ bool ReadsOnlyWhatWasJustWritten(const Statement& second, const Statement& first
   return same;
 }
 
-// A nest of several statements may become one nest per statement when no value flows backwards in the
-// text and what flows forwards is final when it is read.
+// A nest of several statements may become one nest per statement when no value flows backwards in
+// the text and what flows forwards is final when it is read.
 bool CanSplit(const std::vector<Access>& accesses) {
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     for (std::size_t j = i + 1; j < accesses.size(); ++j) {
@@ -158,15 +159,15 @@ class Lowerer {
     }
     Any result = Sequence(body);
     for (std::size_t i = nest.loops.size(); i-- > 0;) {
-      result = Loop(variables.at(nest.loops[i].index), nest.loops[i].extent, kinds[i], context_.index,
-                    result);
+      result = Loop(variables.at(nest.loops[i].index), nest.loops[i].extent, kinds[i],
+                    context_.index, result);
     }
     loops->resize(loops->size() - nest.loops.size());
     return result;
   }
 
-  // On a CPU a block axis (b..) is a parallel loop and a thread axis (t..) a serial one. TVM's thread pool does
-  // not nest, so only the outermost parallel loop is one.
+  // On a CPU a block axis (b..) is a parallel loop and a thread axis (t..) a serial one. TVM's
+  // thread pool does not nest, so only the outermost parallel loop is one.
   ForKind KindOf(const leir::Loop& loop, bool in_parallel) const {
     if (mode_ == Mode::kForScheduling) return ForKind::kSerial;
     switch (loop.kind) {
@@ -188,12 +189,13 @@ class Lowerer {
   // No statement anywhere in the loop's nest reduces or orders along it.
   bool IsSpatial(const leir::Loop& loop) const {
     bool spatial = true;
-    leir::ForEachStatement(checked_.program, [&](const Statement&, const leir::Loops& loops, int i) {
-      if (std::find(loops.begin(), loops.end(), &loop) == loops.end()) return;
-      const leir::StatementInfo& info = checked_.statements[static_cast<std::size_t>(i)];
-      for (const std::string& axis : info.reduction) spatial &= axis != loop.index;
-      spatial &= info.update != leir::Update::kPrefix;
-    });
+    leir::ForEachStatement(
+        checked_.program, [&](const Statement&, const leir::Loops& loops, int i) {
+          if (std::find(loops.begin(), loops.end(), &loop) == loops.end()) return;
+          const leir::StatementInfo& info = checked_.statements[static_cast<std::size_t>(i)];
+          for (const std::string& axis : info.reduction) spatial &= axis != loop.index;
+          spatial &= info.update != leir::Update::kPrefix;
+        });
     return spatial;
   }
 

@@ -12,10 +12,11 @@ enum class Mode {
   kAsWritten,      // kinds kept; on a CPU block axes become parallel, thread axes serial
 };
 
-// A checked program becomes an IRModule with one PrimFunc "main": arguments in declaration order, one
-// block per statement with spatial and reduction axes, reductions with an init. Block names are the names
-// of the tensors they write (made unique by a suffix). The same program gives the same module every time.
-// Errors are kUsage and name the statement (line:column) that cannot be said in TIR.
+// A checked program becomes an IRModule with one PrimFunc "main": arguments in declaration order,
+// one block per statement with spatial and reduction axes, reductions with an init. Block names are
+// the names of the tensors they write (made unique by a suffix). The same program gives the same
+// module every time. Errors are kUsage and name the statement (line:column) that cannot be said in
+// TIR.
 Result<tvm_api::Module> Lower(const leir::Program& program, Mode mode);
 
 }  // namespace tw::lower

@@ -15,7 +15,8 @@ Any Type(DType type) { return Call("ir.PrimType", tvm_api::ToDataType(type)); }
 }  // namespace
 
 Any Integer(DType type, int64_t value) {
-  return Call("ir.IntImm", type == DType::kBool ? kBool : tvm_api::ToDataType(type), value, nullptr);
+  return Call("ir.IntImm", type == DType::kBool ? kBool : tvm_api::ToDataType(type), value,
+              nullptr);
 }
 Any Real(DType type, double value) {
   return Call("ir.FloatImm", tvm_api::ToDataType(type), value, nullptr);
@@ -28,8 +29,8 @@ Any Binary(const char* constructor, const Any& a, const Any& b) {
   return Call(constructor, a, b, nullptr);
 }
 Any Intrinsic(const char* op, DType type, const Any& value) {
-  return Call("ir.Call", Type(type), Call("ir.GetOp", ffi::String(op)), List{value}, nullptr, List(),
-              nullptr);
+  return Call("ir.Call", Type(type), Call("ir.GetOp", ffi::String(op)), List{value}, nullptr,
+              List(), nullptr);
 }
 Any IfThenElse(const Any& condition, const Any& then, const Any& otherwise) {
   return Call("prim._OpIfThenElse", condition, then, otherwise, nullptr);
@@ -55,7 +56,9 @@ Any PointRange(const Any& at, DType index) {
 Any WholeRange(int64_t extent, DType index) {
   return Call("ir.Range_from_min_extent", Integer(index, 0), Integer(index, extent), nullptr);
 }
-Any Region(const Any& buffer, const List& ranges) { return Call("tirx.BufferRegion", buffer, ranges); }
+Any Region(const Any& buffer, const List& ranges) {
+  return Call("tirx.BufferRegion", buffer, ranges);
+}
 Any BlockAxis(const Any& variable, int64_t extent, Axis kind, DType index) {
   return Call("tirx.IterVar", WholeRange(extent, index), variable, static_cast<int64_t>(kind),
               ffi::String(""), nullptr);
@@ -77,11 +80,13 @@ Any Sequence(const List& statements) {
 }
 
 Any MainModule(const List& parameters, const Any& body) {
-  const Any no_attributes =
-      Call("ffi.MakeObjectFromPackedArgs", ffi::String("ir.DictAttrs"), ffi::String("__dict__"), Dict());
-  Any function = Call("tirx.PrimFunc", parameters, body, Call("ir.TypeMissing"), no_attributes, nullptr);
-  function = Call("ir.BaseFuncWithAttrs", function,
-                  Dict{{"global_symbol", ffi::String("main")}, {"tirx.noalias", true}, {"s_tir", true}});
+  const Any no_attributes = Call("ffi.MakeObjectFromPackedArgs", ffi::String("ir.DictAttrs"),
+                                 ffi::String("__dict__"), Dict());
+  Any function =
+      Call("tirx.PrimFunc", parameters, body, Call("ir.TypeMissing"), no_attributes, nullptr);
+  function =
+      Call("ir.BaseFuncWithAttrs", function,
+           Dict{{"global_symbol", ffi::String("main")}, {"tirx.noalias", true}, {"s_tir", true}});
   ffi::Map<Any, Any> functions;
   functions.Set(Call("ir.GlobalVar", ffi::String("main")), function);
   return Call("ir.IRModule", functions, no_attributes, Dict());

@@ -1,4 +1,5 @@
-// TIR nodes by TVM's own constructors. Everything here throws what TVM throws; callers wrap it in Catch.
+// TIR nodes by TVM's own constructors. Everything here throws what TVM throws; callers wrap it in
+// Catch.
 #pragma once
 
 #include <cstdint>

@@ -59,7 +59,8 @@ leir::ExprPtr OldValueFirst(const leir::Statement& statement, Update update) {
   return std::make_shared<const Expr>(std::move(swapped));
 }
 
-// The regions a statement reads: a point for each load; all of a dimension that another tensor indexes.
+// The regions a statement reads: a point for each load; all of a dimension that another tensor
+// indexes.
 List ReadRegions(const leir::Statement& statement, bool with_target, const Environment& env,
                  const ProgramContext& context) {
   List regions;
@@ -155,8 +156,9 @@ StatementBlock MakeBlock(const leir::Statement& statement, const leir::Statement
         later = Binary("prim._OpOr", later,
                        Binary("prim._OpGT", env.variables.at(axis), Integer(context.index, 0)));
       }
-      return info.reduction.empty() && SameIndices(load, statement) ? initial
-                                                                    : IfThenElse(later, usual, initial);
+      return info.reduction.empty() && SameIndices(load, statement)
+                 ? initial
+                 : IfThenElse(later, usual, initial);
     };
   }
 
@@ -165,10 +167,12 @@ StatementBlock MakeBlock(const leir::Statement& statement, const leir::Statement
   for (const Any& index : indices) ranges.push_back(PointRange(index, context.index));
   const Any buffer = context.buffers.at(statement.target);
   const Any value = ValueOf(*OldValueFirst(statement, info.update), type, env);
-  // A reduction with an init does not list its own target among its reads; TVM's blocks are the same.
+  // A reduction with an init does not list its own target among its reads; TVM's blocks are the
+  // same.
   const List reads = ReadRegions(statement, /*with_target=*/!as_init, env, context);
-  result.block = Block(name, axes, reads, List{Region(buffer, ranges)}, Store(buffer, value, indices),
-                       as_init ? Store(buffer, InitialValue(*info.initial, type), indices) : Any(), List());
+  result.block =
+      Block(name, axes, reads, List{Region(buffer, ranges)}, Store(buffer, value, indices),
+            as_init ? Store(buffer, InitialValue(*info.initial, type), indices) : Any(), List());
   return result;
 }
 

@@ -21,12 +21,13 @@ struct ProgramContext {
 // A block with the loops it runs over.
 struct StatementBlock {
   Any block;
-  std::vector<const leir::Loop*> loops;  // outermost first; loops that only repeat the statement are gone
+  std::vector<const leir::Loop*>
+      loops;  // outermost first; loops that only repeat the statement are gone
 };
 
-// Axes are named v_INDEX and come in the order of the loops: spatial where the target uses the index, reduction
-// for the others of an update, ordered where iterations must follow one another (prefix forms, updates that
-// do not commute), which keeps MetaSchedule from touching them.
+// Axes are named v_INDEX and come in the order of the loops: spatial where the target uses the
+// index, reduction for the others of an update, ordered where iterations must follow one another
+// (prefix forms, updates that do not commute), which keeps MetaSchedule from touching them.
 StatementBlock MakeBlock(const leir::Statement& statement, const leir::StatementInfo& info,
                          const leir::Loops& loops, const std::string& name,
                          const ProgramContext& context);

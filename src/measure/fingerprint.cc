@@ -21,8 +21,8 @@ std::string FirstLine(const std::filesystem::path& path) {
 }
 
 void ReadCpu(Machine& machine) {
-  static const std::set<std::string> kVector{"sse4_2", "avx",  "avx2",    "fma",   "avx512f",
-                                             "asimd",  "sve",  "amx_tile", "neon", "avx512_vnni"};
+  static const std::set<std::string> kVector{"sse4_2", "avx", "avx2",     "fma",  "avx512f",
+                                             "asimd",  "sve", "amx_tile", "neon", "avx512_vnni"};
   std::ifstream file("/proc/cpuinfo");
   std::string line;
   while (std::getline(file, line)) {
@@ -47,7 +47,8 @@ void ReadCpu(Machine& machine) {
 int64_t ParseSize(const std::string& text) {  // "512K"
   int64_t value = 0;
   std::size_t i = 0;
-  for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) value = value * 10 + (text[i] - '0');
+  for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i)
+    value = value * 10 + (text[i] - '0');
   if (i < text.size() && text[i] == 'K') return value << 10;
   if (i < text.size() && text[i] == 'M') return value << 20;
   return value;
@@ -59,9 +60,10 @@ void ReadCaches(Machine& machine) {
         fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}", i);
     const std::string type = FirstLine(folder / "type");
     if (type != "Data" && type != "Unified") continue;
-    machine.caches.push_back({static_cast<int>(ParseSize(FirstLine(folder / "level"))),
-                              ParseSize(FirstLine(folder / "size")),
-                              static_cast<int>(ParseSize(FirstLine(folder / "coherency_line_size")))});
+    machine.caches.push_back(
+        {static_cast<int>(ParseSize(FirstLine(folder / "level"))),
+         ParseSize(FirstLine(folder / "size")),
+         static_cast<int>(ParseSize(FirstLine(folder / "coherency_line_size")))});
   }
 }
 

@@ -14,14 +14,14 @@ struct Cache {
 };
 
 struct Machine {
-  std::string cpu;             // "AMD EPYC 7R13"
-  std::string isa;             // the vector extensions, "avx2 fma"
-  int cores = 0;               // that this process may use
-  std::vector<Cache> caches;   // data and unified, of one core, by level
+  std::string cpu;            // "AMD EPYC 7R13"
+  std::string isa;            // the vector extensions, "avx2 fma"
+  int cores = 0;              // that this process may use
+  std::vector<Cache> caches;  // data and unified, of one core, by level
   int64_t memory_bytes = 0;
   int64_t page_bytes = 0;
   std::string kernel;
-  std::string governor;        // "" when it cannot be read
+  std::string governor;  // "" when it cannot be read
 };
 
 Machine ThisMachine();

@@ -5,9 +5,9 @@
 namespace tw::measure {
 namespace {
 
-constexpr std::array<std::string_view, 9> kNames{
-    "none",    "schedule-error", "build-error",   "run-error", "crash",
-    "timeout", "out-of-memory",  "wrong-numbers", "garbage"};
+constexpr std::array<std::string_view, 9> kNames{"none",          "schedule-error", "build-error",
+                                                 "run-error",     "crash",          "timeout",
+                                                 "out-of-memory", "wrong-numbers",  "garbage"};
 
 }  // namespace
 

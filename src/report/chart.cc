@@ -65,11 +65,20 @@ std::string Escape(const std::string& text) {
   std::string escaped;
   for (char c : text) {
     switch (c) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '"': escaped += "&quot;"; break;
-      default: escaped += c;
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
     }
   }
   return escaped;
@@ -78,9 +87,8 @@ std::string Escape(const std::string& text) {
 std::string ToSvg(const Chart& chart) {
   if (chart.dots.empty() && chart.steps.empty()) return "";
   const Axes axes = Fit(chart.dots, chart.steps);
-  std::string svg = fmt::format(
-      "<svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" aria-label=\"{}\">\n", kWidth, kHeight,
-      Escape(chart.title));
+  std::string svg = fmt::format("<svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" aria-label=\"{}\">\n",
+                                kWidth, kHeight, Escape(chart.title));
   svg += Text(kLeft, 18, "start", chart.title);
   svg += Text((kLeft + kWidth - kRight) / 2, kHeight - 8, "middle", chart.x_label);
   svg += fmt::format(

@@ -11,8 +11,11 @@ using testing::Not;
 TEST(Chart, NothingToDrawIsNoPicture) { EXPECT_EQ(ToSvg({"t", "x", "y", {}, {}}), ""); }
 
 TEST(Chart, FasterIsLowerAndLabelsAreEscaped) {
-  const std::string svg =
-      ToSvg({"a<b", "trials", "ms", {{1, 100, "one & only"}, {2, 10, "two"}}, {{1, 100, ""}, {2, 10, ""}}});
+  const std::string svg = ToSvg({"a<b",
+                                 "trials",
+                                 "ms",
+                                 {{1, 100, "one & only"}, {2, 10, "two"}},
+                                 {{1, 100, ""}, {2, 10, ""}}});
   EXPECT_THAT(svg, HasSubstr("a&lt;b"));
   EXPECT_THAT(svg, HasSubstr("one &amp; only"));
   EXPECT_THAT(svg, Not(HasSubstr("nan")));

@@ -57,8 +57,9 @@ std::string Headline(const Run& run) {
     html += Row("baseline", fmt::format("{:.4g} ms", run.baseline->median_s * 1e3));
   }
   if (run.best) {
-    html += Row("best", fmt::format("{:.4g} ms +- {:.2g} (trial {} of {})", run.best->median_s * 1e3,
-                                    run.best->spread_s * 1e3, run.best->trial, run.trials.size()));
+    html +=
+        Row("best", fmt::format("{:.4g} ms +- {:.2g} (trial {} of {})", run.best->median_s * 1e3,
+                                run.best->spread_s * 1e3, run.best->trial, run.trials.size()));
     if (run.baseline && run.baseline->failure.empty()) {
       html += Row("speedup", fmt::format("{:.1f}x", run.baseline->median_s / run.best->median_s));
     }
@@ -115,8 +116,8 @@ std::string Chain(const Run& run) {
   std::string html = "<h2>From the program as given to the best</h2>\n<ol>\n";
   for (const store::Node* node : chain) {
     if (node->sequence.empty()) continue;
-    html += fmt::format("<li><pre>{}</pre>{}</li>\n", Escape(node->sequence),
-                        Escape(node->rationale));
+    html +=
+        fmt::format("<li><pre>{}</pre>{}</li>\n", Escape(node->sequence), Escape(node->rationale));
   }
   return html + "</ol>\n";
 }

@@ -27,7 +27,8 @@ class Script : public Proposer {
   std::vector<Context> contexts;
 };
 
-// Scores what a test has written down, in order; two numbers an expansion: the node, then its rollout's end.
+// Scores what a test has written down, in order; two numbers an expansion: the node, then its
+// rollout's end.
 class Scores : public CostModel {
  public:
   std::vector<double> Predict(std::span<const StatePtr> states) override {
@@ -46,7 +47,8 @@ std::map<int64_t, NodeRecord> NodesOf(Mcts& mcts) {
 }
 
 TEST(Uct, IsMeanRewardPlusExploration) {
-  EXPECT_DOUBLE_EQ(Mcts::Uct(1.2, 2, 5, std::sqrt(2)), 0.6 + std::sqrt(2) * std::sqrt(std::log(5.0) / 2));
+  EXPECT_DOUBLE_EQ(Mcts::Uct(1.2, 2, 5, std::sqrt(2)),
+                   0.6 + std::sqrt(2) * std::sqrt(std::log(5.0) / 2));
   EXPECT_DOUBLE_EQ(Mcts::Uct(0.5, 1, 1, 3), 0.5);
   EXPECT_TRUE(std::isinf(Mcts::Uct(0, 0, 10, 1)));
 }
@@ -55,8 +57,8 @@ TEST(Mcts, PaperTreeByHand) {
   ToySpace space;
   Script script;
   Scores scores;
-  // Root takes two children (B = 2); then UCT: child 1 has mean 0.2, child 2 has 0.8, both one visit, so the
-  // exploration terms are equal and child 2 is expanded; it gets nodes 3 and 4.
+  // Root takes two children (B = 2); then UCT: child 1 has mean 0.2, child 2 has 0.8, both one
+  // visit, so the exploration terms are equal and child 2 is expanded; it gets nodes 3 and 4.
   script.lines = {"Sketch(sample=1)", "Sketch(sample=2)", "Unroll(step=0)", "Unroll(step=1)"};
   scores.values = {0.11, 0.2, 0.12, 0.8, 0.13, 0.5, 0.14, 0.1};
   Mcts mcts(space, script, scores, 1, MctsOptions::Paper());
@@ -86,7 +88,8 @@ TEST(Mcts, PaperTreeByHand) {
   ASSERT_EQ(script.contexts.back().path.size(), 2u);
   EXPECT_DOUBLE_EQ(script.contexts.back().path[1].predicted, 0.12);
 
-  // Child 1: 0.2 + sqrt2 sqrt(ln 3 / 1) = 1.682; child 2: 0.65 + sqrt2 sqrt(ln 3 / 2) = 1.698. Child 2 again.
+  // Child 1: 0.2 + sqrt2 sqrt(ln 3 / 1) = 1.682; child 2: 0.65 + sqrt2 sqrt(ln 3 / 2) = 1.698.
+  // Child 2 again.
   EXPECT_LT(Mcts::Uct(0.2, 1, 3, std::sqrt(2)), Mcts::Uct(1.3, 2, 3, std::sqrt(2)));
   ASSERT_EQ(mcts.Grow(), 1);
   nodes = NodesOf(mcts);

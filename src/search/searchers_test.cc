@@ -17,7 +17,8 @@ using testing::ToyModel;
 using testing::ToySpace;
 
 struct Bench {
-  explicit Bench(const std::string& name, uint64_t seed, double noise = 0.3, ToySpace toy = ToySpace())
+  explicit Bench(const std::string& name, uint64_t seed, double noise = 0.3,
+                 ToySpace toy = ToySpace())
       : space(std::move(toy)), model(space, noise), proposer(space, seed) {
     if (name == "random") searcher = std::make_unique<RandomSearch>(space, seed);
     if (name == "droplet") searcher = std::make_unique<Droplet>(space, seed);
@@ -36,12 +37,14 @@ struct Bench {
   std::map<int64_t, NodeRecord> records;
   std::vector<std::string> keys;
 
-  // Measures `trials` programs in rounds of 8; every `fail_every`-th fails. Returns the best latency.
+  // Measures `trials` programs in rounds of 8; every `fail_every`-th fails. Returns the best
+  // latency.
   double Run(int trials, std::size_t fail_every = 7) {
     const int batch = 8;
     double best = 1e300;
     while (static_cast<int>(keys.size()) < trials) {
-      const auto candidates = searcher->Propose(std::min(batch, trials - static_cast<int>(keys.size())));
+      const auto candidates =
+          searcher->Propose(std::min(batch, trials - static_cast<int>(keys.size())));
       for (const NodeRecord& r : searcher->TakeChanges()) records[r.id] = r;
       if (candidates.empty()) break;
       std::vector<Observation> round;
@@ -137,7 +140,8 @@ TEST_P(AllSearchers, StoredNodesWithAGapAreRefused) {
   EXPECT_FALSE(second.searcher->Restore(records, {}).ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, AllSearchers, ::testing::Values("random", "droplet", "mcts", "paper"));
+INSTANTIATE_TEST_SUITE_P(Each, AllSearchers,
+                         ::testing::Values("random", "droplet", "mcts", "paper"));
 
 constexpr std::size_t kNever = 1 << 30;
 
@@ -153,9 +157,7 @@ TEST(Searchers, DropletAndMctsBeatRandomOnAverage) {
   EXPECT_LT(MeanBest("mcts", 96, 0.3), random);
 }
 
-TEST(Searchers, DropletComesToTheOptimum) {
-  EXPECT_LT(MeanBest("droplet", 400, 0), 1.05);
-}
+TEST(Searchers, DropletComesToTheOptimum) { EXPECT_LT(MeanBest("droplet", 400, 0), 1.05); }
 
 TEST(Searchers, MctsWithAGoodModelComesNearTheOptimumSoon) {
   EXPECT_LT(MeanBest("mcts", 160, 0), 1.3);

@@ -35,15 +35,16 @@ class Space {
   // The new state, or a reason why the transformation does not apply. A state that is returned is a
   // complete, legal program that can be measured.
   virtual Result<StatePtr> Apply(const StatePtr& state, const Transformation& transformation) = 0;
-  // Applies many sequences; a Space that can uses several threads. The i-th result is that of steps[i].
-  // A sequence stops with an error at the first transformation that does not apply. Intermediate states
-  // need not be materialised, only the last.
+  // Applies many sequences; a Space that can uses several threads. The i-th result is that of
+  // steps[i]. A sequence stops with an error at the first transformation that does not apply.
+  // Intermediate states need not be materialised, only the last.
   virtual std::vector<Result<StatePtr>> ApplyAll(std::span<const Step> steps);
   // Two states are the same program if and only if their keys are equal.
   virtual std::string Key(const State& state) = 0;
   // A random complete program, independent of any other state.
   virtual Result<StatePtr> RandomState(Random& random) = 0;
-  // Transformations that change one decision by one step (for coordinate descent), in a fixed order.
+  // Transformations that change one decision by one step (for coordinate descent), in a fixed
+  // order.
   virtual std::vector<Transformation> Neighbours(const State& state) = 0;
   // Text from which Decode makes the same state again, in this process or another one.
   virtual std::string Encode(const State& state) = 0;

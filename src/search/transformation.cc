@@ -58,7 +58,8 @@ class Reader {
     return Ok();
   }
   static bool InName(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' || c == '@';
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' ||
+           c == '@';
   }
   Result<std::string> Name(const char* what) {
     Skip();
@@ -132,8 +133,8 @@ void Factorize(int64_t product, int parts, int64_t max_last, std::vector<int64_t
   }
 }
 
-// Draws factors so that each prime factor lands in each part with the same probability; with a limit on
-// the last part what does not fit there moves to the first.
+// Draws factors so that each prime factor lands in each part with the same probability; with a
+// limit on the last part what does not fit there moves to the first.
 std::vector<int64_t> SampleFactors(const Parameter& p, Random& random) {
   std::vector<int64_t> factors(static_cast<std::size_t>(p.parts), 1);
   int64_t left = p.product;

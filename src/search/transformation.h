@@ -1,4 +1,5 @@
-// One step from a program state to the next, with its parameters, printable in one line and read back:
+// One step from a program state to the next, with its parameters, printable in one line and read
+// back:
 //   TileSize(block=C, loop=i, factors=[1,1,4,4])
 #pragma once
 
@@ -33,7 +34,8 @@ struct Parameter {
   enum class Kind {
     kInteger,  // one of `integers`
     kName,     // one of `names`
-    kFactors,  // `parts` factors whose product is `product`, the last at most `max_last` (0: no limit)
+    kFactors,  // `parts` factors whose product is `product`, the last at most `max_last` (0: no
+               // limit)
   };
   std::string name;
   Kind kind = Kind::kInteger;
@@ -44,9 +46,9 @@ struct Parameter {
   int64_t max_last = 0;
 };
 
-// What may be done to one program: a transformation's name and the domain of each of its parameters.
-// One Domain fixes the place (block and loop are domains of one name), so that domains do not depend on
-// each other.
+// What may be done to one program: a transformation's name and the domain of each of its
+// parameters. One Domain fixes the place (block and loop are domains of one name), so that domains
+// do not depend on each other.
 struct Domain {
   std::string name;
   std::vector<Parameter> parameters;
@@ -58,7 +60,8 @@ Transformation SampleFrom(const Domain& domain, Random& random);
 // Ok, or why the transformation's parameters are not in the domain.
 Status CheckAgainst(const Domain& domain, const Transformation& transformation);
 
-// All ways to write `product` as `parts` ordered factors, the last at most `max_last` (0: no limit).
+// All ways to write `product` as `parts` ordered factors, the last at most `max_last` (0: no
+// limit).
 std::vector<std::vector<int64_t>> Factorizations(int64_t product, int parts, int64_t max_last);
 
 }  // namespace tw::search

@@ -11,7 +11,8 @@ using ::testing::HasSubstr;
 using Factors = std::vector<int64_t>;
 
 TEST(Transformation, PrintsInOneLineAndReadsBack) {
-  const Transformation t{"TileSize", {{"block", "C_1"}, {"loop", "i"}, {"factors", Factors{1, 4, 16}}}};
+  const Transformation t{"TileSize",
+                         {{"block", "C_1"}, {"loop", "i"}, {"factors", Factors{1, 4, 16}}}};
   EXPECT_EQ(ToString(t), "TileSize(block=C_1, loop=i, factors=[1,4,16])");
   auto read = ParseTransformation(ToString(t));
   ASSERT_TRUE(read.ok()) << read.error().message;
@@ -27,10 +28,14 @@ TEST(Transformation, BlanksAreFree) {
 
 TEST(Transformation, MistakesNameTheirColumn) {
   const std::pair<const char*, const char*> cases[] = {
-      {"", "column 1"},          {"Tile", "column 5: expected '('"},
-      {"T(a)", "column 4"},      {"T(a=)", "column 5: expected a value"},
-      {"T(a=[1,)", "column 8"},  {"T(a=1", "column 6"},
-      {"T(a=1) x", "column 8"},  {"T(a=1, a=2)", "given twice"},
+      {"", "column 1"},
+      {"Tile", "column 5: expected '('"},
+      {"T(a)", "column 4"},
+      {"T(a=)", "column 5: expected a value"},
+      {"T(a=[1,)", "column 8"},
+      {"T(a=1", "column 6"},
+      {"T(a=1) x", "column 8"},
+      {"T(a=1, a=2)", "given twice"},
       {"T(a=99999999999999999999)", "64 bits"},
   };
   for (const auto& [text, says] : cases) {

@@ -38,8 +38,9 @@ Status WriteRunToml(const RunDirectory& run, const Options& options, const std::
                    {"memory-limit", options.memory_limit_mib},
                    {"pin", pin}};
   std::ostringstream text;
-  text << "# What this run was asked to do. `tensorwright tune` reads the same keys with --config.\n"
-       << toml::table{{"tune", tune}} << "\n\n";
+  text
+      << "# What this run was asked to do. `tensorwright tune` reads the same keys with --config.\n"
+      << toml::table{{"tune", tune}} << "\n\n";
   if (!dims.empty()) text << toml::table{{"shape", dims}} << "\n";
   return WriteFileAtomic(run.path() / "run.toml", text.str(), kCode);
 }
@@ -87,7 +88,8 @@ Status WriteBest(RunDirectory& run, const std::string& leir_text) {
       {"trace", nlohmann::ordered_json::parse(best.schedule.GetTrace().ToJson())}};
   if (best.baseline_s) json["baseline_s"] = *best.baseline_s;
   TW_CHECK(WriteFileAtomic(run.path() / "best.json", json.dump(2) + "\n", kCode));
-  TW_CHECK(WriteFileAtomic(run.path() / "best.py", best.schedule.GetModule().Script() + "\n", kCode));
+  TW_CHECK(
+      WriteFileAtomic(run.path() / "best.py", best.schedule.GetModule().Script() + "\n", kCode));
   if (!leir_text.empty()) {
     TW_CHECK(WriteFileAtomic(run.path() / "best.leir", leir_text, kCode));
   }

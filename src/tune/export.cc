@@ -31,19 +31,29 @@ int64_t Elements(const Argument& argument) {
 // The C type that holds one element; 16-bit floats travel as their bits.
 std::string_view CType(DType type) {
   switch (type) {
-    case DType::kF32: return "float";
-    case DType::kF64: return "double";
+    case DType::kF32:
+      return "float";
+    case DType::kF64:
+      return "double";
     case DType::kF16:
     case DType::kBF16:
-    case DType::kU16: return "uint16_t";
-    case DType::kI8: return "int8_t";
-    case DType::kI16: return "int16_t";
-    case DType::kI32: return "int32_t";
-    case DType::kI64: return "int64_t";
+    case DType::kU16:
+      return "uint16_t";
+    case DType::kI8:
+      return "int8_t";
+    case DType::kI16:
+      return "int16_t";
+    case DType::kI32:
+      return "int32_t";
+    case DType::kI64:
+      return "int64_t";
     case DType::kU8:
-    case DType::kBool: return "uint8_t";
-    case DType::kU32: return "uint32_t";
-    case DType::kU64: return "uint64_t";
+    case DType::kBool:
+      return "uint8_t";
+    case DType::kU32:
+      return "uint32_t";
+    case DType::kU64:
+      return "uint64_t";
   }
   return "void";
 }
@@ -122,13 +132,15 @@ static inline int {0}({1}) {{
                       id, Parameters(arguments));
   for (const Argument& a : arguments) {
     if (!a.shape.empty()) {
-      text += fmt::format("  static int64_t shape_{}[] = {{{}}};\n", a.name, fmt::join(a.shape, ", "));
+      text +=
+          fmt::format("  static int64_t shape_{}[] = {{{}}};\n", a.name, fmt::join(a.shape, ", "));
     }
   }
   text += fmt::format("  DLTensor tensor[{0}];\n  TVMFFIAny argument[{0}], result;\n  int i;\n",
                       arguments.size());
-  text += "  memset(tensor, 0, sizeof tensor);\n  memset(argument, 0, sizeof argument);\n"
-          "  memset(&result, 0, sizeof result);\n";
+  text +=
+      "  memset(tensor, 0, sizeof tensor);\n  memset(argument, 0, sizeof argument);\n"
+      "  memset(&result, 0, sizeof result);\n";
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Argument& a = arguments[i];
     text += fmt::format(
@@ -170,7 +182,8 @@ std::string CppExample(const std::string& id, const std::vector<Argument>& argum
     if (a.is_output) output = a.name;
   }
   text += fmt::format("  if ({}({}) != 0) return 1;\n", id, fmt::join(names, ", "));
-  text += fmt::format("  std::printf(\"{0}[0] = %g\\n\", static_cast<double>({0}[0]));\n}}\n", output);
+  text +=
+      fmt::format("  std::printf(\"{0}[0] = %g\\n\", static_cast<double>({0}[0]));\n}}\n", output);
   return text;
 }
 
@@ -219,7 +232,8 @@ Result<Exported> ExportBest(const std::filesystem::path& run_dir,
   TW_TRY(tvm_api::Versions versions, tvm_api::Load());
   exported.cpp_command = fmt::format(
       "cd {0} && c++ example.cc -I{1}/tvm_ffi/include -L{1}/tvm_ffi/lib -L{1}/tvm/lib "
-      "-Wl,-rpath,{1}/tvm_ffi/lib:{1}/tvm/lib -Wl,--no-as-needed -ltvm_ffi -ltvm_runtime -o example "
+      "-Wl,-rpath,{1}/tvm_ffi/lib:{1}/tvm/lib -Wl,--no-as-needed -ltvm_ffi -ltvm_runtime -o "
+      "example "
       "&& ./example",
       folder.string(), versions.library_dir);
   exported.python_command = fmt::format("cd {} && python3 example.py", folder.string());

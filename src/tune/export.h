@@ -15,8 +15,8 @@ struct Exported {
   std::string python_command;  // runs the Python example
 };
 
-// Writes NAME.so, NAME.h, example.cc and example.py into `output` (empty: RUN-DIR/export). `name` (empty: the
-// workload's) becomes the function's name; what C does not allow in it becomes '_'.
+// Writes NAME.so, NAME.h, example.cc and example.py into `output` (empty: RUN-DIR/export). `name`
+// (empty: the workload's) becomes the function's name; what C does not allow in it becomes '_'.
 // Errors: kRunDirectory, kNoCandidate, kEnvironment (no C compiler to link with).
 Result<Exported> ExportBest(const std::filesystem::path& run_dir,
                             const std::filesystem::path& output, const std::string& name);

@@ -1,4 +1,5 @@
-// What a tuning run was asked to do. Defaults here, then config file, environment and flags in the CLI.
+// What a tuning run was asked to do. Defaults here, then config file, environment and flags in the
+// CLI.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +11,22 @@
 namespace tw::tune {
 
 struct Options {
-  std::string workload;                 // built-in name, path of a .leir file, or of a TVM module in JSON
+  std::string workload;  // built-in name, path of a .leir file, or of a TVM module in JSON
   std::map<std::string, int64_t> dims;  // --shape
   std::filesystem::path run_dir;
-  int64_t trials = 64;                  // measured candidates, failures included
-  std::string search = "mcts";          // see SearcherNames()
-  std::string preset = "default";       // mcts: "default", or "paper" (c, B, rollouts as published)
+  int64_t trials = 64;             // measured candidates, failures included
+  std::string search = "mcts";     // see SearcherNames()
+  std::string preset = "default";  // mcts: "default", or "paper" (c, B, rollouts as published)
   std::string proposer = "random";
-  std::string cost_model = "xgboost";   // or "random"
+  std::string cost_model = "xgboost";  // or "random"
   uint64_t seed = 1;
   std::string target = "llvm";
-  int cores = 0;                        // threads of the compiled program; 0: all of this machine
-  int builders = 0;                     // worker processes; 0: all cores
-  std::vector<int> pin;                 // CPUs the workers are pinned to; empty: not pinned
-  int batch = 0;                        // candidates per round; 0: chosen from `trials`
-  double timeout_s = 20;                // for building, and for checking and timing, one candidate
-  int64_t memory_limit_mib = 8192;      // of one worker
+  int cores = 0;                    // threads of the compiled program; 0: all of this machine
+  int builders = 0;                 // worker processes; 0: all cores
+  std::vector<int> pin;             // CPUs the workers are pinned to; empty: not pinned
+  int batch = 0;                    // candidates per round; 0: chosen from `trials`
+  double timeout_s = 20;            // for building, and for checking and timing, one candidate
+  int64_t memory_limit_mib = 8192;  // of one worker
 };
 
 const std::vector<std::string>& SearcherNames();

@@ -7,8 +7,8 @@
 namespace tw::tune {
 namespace {
 
-// Points of each output where computing the whole would take too long, and what "too long" is: at some 15 ns a
-// statement, about a second.
+// Points of each output where computing the whole would take too long, and what "too long" is: at
+// some 15 ns a statement, about a second.
 constexpr int kPoints = 256;
 constexpr int64_t kMaxStatements = 60'000'000;
 

@@ -14,8 +14,8 @@ namespace tw::tune {
 
 inline constexpr uint64_t kTuningSeed = 1;
 
-// Expected values by the interpreter for a workload that came as LEIR; inputs alone for one that came as TIR. The
-// distribution is chosen by the program when it is not given.
+// Expected values by the interpreter for a workload that came as LEIR; inputs alone for one that
+// came as TIR. The distribution is chosen by the program when it is not given.
 Result<verify::Reference> MakeReference(const Workload& workload, uint64_t seed,
                                         std::optional<verify::Distribution> distribution);
 
@@ -30,7 +30,8 @@ std::vector<FreshInputs> FinalInputs(const Workload& workload, uint64_t seed);
 // An unscheduled program may be a thousand times slower than a candidate.
 inline double BaselineTimeout(double timeout_s) { return timeout_s < 12 ? 120 : timeout_s * 10; }
 
-// tensorwright-worker, beside this program or named by TENSORWRIGHT_WORKER. kEnvironment when it is missing.
+// tensorwright-worker, beside this program or named by TENSORWRIGHT_WORKER. kEnvironment when it is
+// missing.
 Result<std::filesystem::path> WorkerProgram();
 
 }  // namespace tw::tune

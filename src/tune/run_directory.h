@@ -21,8 +21,9 @@ namespace tw::tune {
 class RunDirectory {
  public:
   // Creates the directory, or opens it to go on with the run in it. Holds its lock until destroyed.
-  // `identity` is what makes two runs the same one (workload, target, machine, search, seed ...), name and
-  // value: a directory of another run is refused with the first that differs. Errors are kRunDirectory.
+  // `identity` is what makes two runs the same one (workload, target, machine, search, seed ...),
+  // name and value: a directory of another run is refused with the first that differs. Errors are
+  // kRunDirectory.
   using Identity = std::vector<std::pair<std::string, std::string>>;
   static Result<RunDirectory> Open(const std::filesystem::path& path, const Identity& identity);
   // Opens a finished or running one to read from. Takes no lock.

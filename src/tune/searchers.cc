@@ -24,9 +24,10 @@ Result<SearchParts> MakeSearcher(const Options& options, space::ScheduleSpace& s
     TW_TRY(parts.searcher, space::EvolutionarySearcher::Make(space, model, evolution));
   } else if (options.search == "mcts") {
     parts.proposer = std::make_unique<search::RandomProposer>(space, options.seed);
-    const auto settings = options.preset == "paper" ? search::MctsOptions::Paper()
-                                                    : search::MctsOptions::Default();
-    parts.searcher = std::make_unique<search::Mcts>(space, *parts.proposer, model, options.seed, settings);
+    const auto settings =
+        options.preset == "paper" ? search::MctsOptions::Paper() : search::MctsOptions::Default();
+    parts.searcher =
+        std::make_unique<search::Mcts>(space, *parts.proposer, model, options.seed, settings);
   } else {
     return Fail(Code::kUsage, "no such search '{}'", options.search);
   }

@@ -13,9 +13,9 @@
 #include "measure/fingerprint.h"
 #include "measure/statistics.h"
 #include "measure/worker_pool.h"
+#include "report/run_report.h"
 #include "space/cost_model.h"
 #include "space/schedule_space.h"
-#include "report/run_report.h"
 #include "tune/artifacts.h"
 #include "tune/references.h"
 #include "tune/run_directory.h"
@@ -50,12 +50,12 @@ store::Node ToRow(const search::NodeRecord& n) {
   for (const search::Transformation& t : n.sequence) {
     sequence += (sequence.empty() ? "" : "\n") + search::ToString(t);
   }
-  return {n.id, n.parent, n.state, n.key, sequence, n.rationale, n.source, n.predicted, n.visits,
-          n.value, n.reward, n.proposed};
+  return {n.id,     n.parent,    n.state,  n.key,   sequence, n.rationale,
+          n.source, n.predicted, n.visits, n.value, n.reward, n.proposed};
 }
 
 Result<search::NodeRecord> FromRow(const store::Node& n) {
-  search::NodeRecord record{n.id,     n.parent, n.state,     n.key,    {},     n.rationale,
+  search::NodeRecord record{n.id,     n.parent,    n.state,  n.key,   {},       n.rationale,
                             n.source, n.predicted, n.visits, n.value, n.reward, n.proposed};
   std::size_t start = 0;
   while (start < n.sequence.size()) {
@@ -87,7 +87,6 @@ store::Measurement ToRow(int64_t trial, int64_t node, const std::string& key,
   m.finished_at = UtcNow();
   return m;
 }
-
 
 class Session {
  public:
@@ -141,9 +140,9 @@ class Session {
   std::unique_ptr<measure::WorkerPool> pool_;
 
   std::optional<store::Measurement> baseline_;
-  std::vector<store::Measurement> measured_;  // by trial, from 1
+  std::vector<store::Measurement> measured_;    // by trial, from 1
   std::map<int64_t, search::StatePtr> states_;  // by node, of what was measured
-  int64_t done_before_ = 0;                   // trials of earlier sessions
+  int64_t done_before_ = 0;                     // trials of earlier sessions
   bool exhausted_ = false;
   std::string verdict_;
 };
@@ -195,9 +194,9 @@ Status Session::OpenRun() {
       {"seed", std::to_string(options_.seed)}};
   TW_TRY(run_, RunDirectory::Open(options_.run_dir, identity));
   TW_CHECK(run_->store().SetBlob("module", module_json_));
-  TW_CHECK(run_->store().SetFact("versions", fmt::format("tensorwright {}, tvm {}, tvm-ffi {}",
-                                                         TW_VERSION, tvm_api::kTvmVersion,
-                                                         tvm_api::kTvmFfiVersion)));
+  TW_CHECK(run_->store().SetFact("versions",
+                                 fmt::format("tensorwright {}, tvm {}, tvm-ffi {}", TW_VERSION,
+                                             tvm_api::kTvmVersion, tvm_api::kTvmFfiVersion)));
   TW_CHECK(WriteRunToml(*run_, options_, target_.ToJson()));
   TW_TRY(std::vector<store::Measurement> all, run_->store().Measurements());
   for (store::Measurement& m : all) {
@@ -213,8 +212,8 @@ Status Session::OpenRun() {
   return Ok();
 }
 
-// The unscheduled program: what speedups are relative to, and, once the oracle has found it right, what every
-// element of every candidate's outputs is compared with.
+// The unscheduled program: what speedups are relative to, and, once the oracle has found it right,
+// what every element of every candidate's outputs is compared with.
 Status Session::MeasureBaseline() {
   const std::filesystem::path oracle = run_->path() / "reference.bin";
   const std::filesystem::path full = run_->path() / "reference-full.bin";
@@ -228,13 +227,14 @@ Status Session::MeasureBaseline() {
   if (!again) {
     listener_.OnNote("measuring the program as given");
     TW_CHECK(LoadPool());
-    TW_TRY(measure::Outcome outcome, pool_->MeasureOne({}, BaselineTimeout(options_.timeout_s),
-                                                       full.string(), stop_));
+    TW_TRY(measure::Outcome outcome,
+           pool_->MeasureOne({}, BaselineTimeout(options_.timeout_s), full.string(), stop_));
     if (stop_) return Ok();
     if (outcome.failure == measure::FailureKind::kWrongNumbers) {
-      return Fail(Code::kVerification,
-                  "the program as given, compiled without any schedule, computes the wrong numbers: {}",
-                  outcome.message);
+      return Fail(
+          Code::kVerification,
+          "the program as given, compiled without any schedule, computes the wrong numbers: {}",
+          outcome.message);
     }
     if (!baseline_) {
       baseline_ = ToRow(0, -1, "baseline", "", outcome);
@@ -265,7 +265,8 @@ Status Session::Restore() {
   std::vector<std::optional<double>> latencies;
   for (const store::Measurement& m : measured_) {
     observations.push_back({m.node, m.failure.empty(), m.median_s});
-    TW_TRY(search::StatePtr state, space_->Decode(records.at(static_cast<std::size_t>(m.node)).state));
+    TW_TRY(search::StatePtr state,
+           space_->Decode(records.at(static_cast<std::size_t>(m.node)).state));
     states_[m.node] = state;
     states.push_back(state);
     latencies.push_back(m.failure.empty() ? std::optional(m.median_s) : std::nullopt);
@@ -403,7 +404,8 @@ Status Session::Finish() {
   return WriteFileAtomic(run_->path() / "report.html", html, Code::kRunDirectory);
 }
 
-// The fastest few are timed once more, together, and their repeats pooled: a lucky sample loses here.
+// The fastest few are timed once more, together, and their repeats pooled: a lucky sample loses
+// here.
 Status Session::ConfirmFastest() {
   std::vector<store::Measurement*> fastest;
   for (store::Measurement& m : measured_) {
@@ -423,7 +425,8 @@ Status Session::ConfirmFastest() {
           m.failure = Name(outcome.failure);
           m.message = "when measured again: " + outcome.message;
         } else if (outcome.failure == measure::FailureKind::kNone) {
-          m.seconds.insert(m.seconds.end(), outcome.timing.seconds.begin(), outcome.timing.seconds.end());
+          m.seconds.insert(m.seconds.end(), outcome.timing.seconds.begin(),
+                           outcome.timing.seconds.end());
           m.median_s = measure::Median(m.seconds);
           m.spread_s = measure::Spread(m.seconds);
           m.max_error = std::max(m.max_error, outcome.max_error);
@@ -433,8 +436,8 @@ Status Session::ConfirmFastest() {
       stop_);
 }
 
-// The best meets inputs that no candidate has seen, of each distribution. One that fails is no result, and the
-// next best is looked at.
+// The best meets inputs that no candidate has seen, of each distribution. One that fails is no
+// result, and the next best is looked at.
 Status Session::CheckAfresh() {
   while (const store::Measurement* best = Best()) {
     std::optional<std::string> wrong;

@@ -35,8 +35,8 @@ struct Summary {
   std::filesystem::path run_dir;
   std::string workload;
   std::string target;
-  int64_t trials = 0;                           // measured candidates in all
-  std::optional<double> baseline_s;             // the program as given
+  int64_t trials = 0;                // measured candidates in all
+  std::optional<double> baseline_s;  // the program as given
   std::optional<double> best_s;
   int64_t best_trial = 0;
   std::map<std::string, int64_t> failures;      // by kind
@@ -48,10 +48,10 @@ struct Summary {
   double elapsed_s = 0;
 };
 
-// Runs until `options.trials` candidates are measured, the space is exhausted or `stop` becomes true. Calling
-// it again with the same options continues the run. When nothing valid was found the summary has no
-// best_s. Errors: kUsage (options, workload), kEnvironment (TVM, worker), kRunDirectory, kVerification (the
-// unscheduled program itself computes the wrong thing).
+// Runs until `options.trials` candidates are measured, the space is exhausted or `stop` becomes
+// true. Calling it again with the same options continues the run. When nothing valid was found the
+// summary has no best_s. Errors: kUsage (options, workload), kEnvironment (TVM, worker),
+// kRunDirectory, kVerification (the unscheduled program itself computes the wrong thing).
 Result<Summary> Tune(const Options& options, Listener& listener, const std::atomic<bool>& stop);
 
 }  // namespace tw::tune

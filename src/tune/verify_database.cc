@@ -74,7 +74,8 @@ Status VerifyDatabase(const VerifyOptions& options,
   pool_options.timing.max_s = 0;
   measure::WorkerPool pool(pool_options);
 
-  // Compiled for this machine, whatever the record was measured on: its schedule is what is asked about.
+  // Compiled for this machine, whatever the record was measured on: its schedule is what is asked
+  // about.
   TW_TRY(tvm_api::Target target, tvm_api::Target::Parse("llvm", pool_options.threads));
   int loaded = -1;
   Status usable = Ok();
@@ -97,11 +98,13 @@ Status VerifyDatabase(const VerifyOptions& options,
            pool.MeasureOne({record.line, record.trace_json, ""}, options.timeout_s, "", stop));
     if (stop) return Ok();
     if (outcome.failure == measure::FailureKind::kNone) {
-      on_verdict({record.line, "right", fmt::format("largest error {:.2g} of its tolerance", outcome.max_error)});
+      on_verdict({record.line, "right",
+                  fmt::format("largest error {:.2g} of its tolerance", outcome.max_error)});
     } else if (outcome.failure == measure::FailureKind::kWrongNumbers) {
       on_verdict({record.line, "wrong", outcome.message});
     } else {
-      on_verdict({record.line, "failed", fmt::format("{}: {}", Name(outcome.failure), outcome.message)});
+      on_verdict(
+          {record.line, "failed", fmt::format("{}: {}", Name(outcome.failure), outcome.message)});
     }
   }
   return Ok();

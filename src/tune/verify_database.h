@@ -24,9 +24,9 @@ struct VerifyOptions {
   int64_t memory_limit_mib = 8192;
 };
 
-// Runs each record in a worker process against its workload's unscheduled program, compiled. `on_verdict` is called
-// record by record, in the order of the file. Errors: kUsage (no such database), kEnvironment, or what makes
-// a workload itself unusable.
+// Runs each record in a worker process against its workload's unscheduled program, compiled.
+// `on_verdict` is called record by record, in the order of the file. Errors: kUsage (no such
+// database), kEnvironment, or what makes a workload itself unusable.
 Status VerifyDatabase(const VerifyOptions& options,
                       const std::function<void(const RecordVerdict&)>& on_verdict,
                       const std::atomic<bool>& stop);

@@ -13,8 +13,10 @@ namespace {
 
 Error Unknown(const std::string& source) {
   std::string names;
-  for (const BuiltIn& w : BuiltIns()) names += fmt::format("{}{}", names.empty() ? "" : ", ", w.name);
-  return Fail(Code::kUsage, "{}: no such file, nor a built-in workload. Built-in: {}", source, names);
+  for (const BuiltIn& w : BuiltIns())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", w.name);
+  return Fail(Code::kUsage, "{}: no such file, nor a built-in workload. Built-in: {}", source,
+              names);
 }
 
 }  // namespace

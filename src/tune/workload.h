@@ -29,9 +29,11 @@ const std::vector<BuiltIn>& BuiltIns();
 // The first comment of a built-in: one line on what it is.
 std::string Describe(const BuiltIn& workload);
 
-// Reads `source`: the name of a built-in, else a path (*.json: TVM module, anything else: LEIR). `dims`
-// overrides the file's `dim` lines. Errors are kUsage; for an unknown name they list the built-ins.
-Result<Workload> LoadWorkload(const std::string& source, const std::map<std::string, int64_t>& dims);
+// Reads `source`: the name of a built-in, else a path (*.json: TVM module, anything else: LEIR).
+// `dims` overrides the file's `dim` lines. Errors are kUsage; for an unknown name they list the
+// built-ins.
+Result<Workload> LoadWorkload(const std::string& source,
+                              const std::map<std::string, int64_t>& dims);
 
 // Reads the LEIR text of a built-in or a file, without TVM.
 Result<leir::Program> LoadProgram(const std::string& source,

@@ -192,8 +192,8 @@ int Nesting(std::string_view json) {
   return deepest;
 }
 
-// TVM writes and reads Infinity, -Infinity and NaN as numbers, which JSON does not have: here a copy with 0
-// in their place, since only the structure is looked at.
+// TVM writes and reads Infinity, -Infinity and NaN as numbers, which JSON does not have: here a
+// copy with 0 in their place, since only the structure is looked at.
 std::string WithoutInfinities(const std::string& json) {
   std::string copy = json;
   bool in_string = false;

@@ -123,7 +123,8 @@ double ReductionExtent(const Any& block) {
   for (const Any& axis : GetField(block, "iter_vars").cast<Nodes>()) {
     if (GetField(axis, "iter_type").cast<int64_t>() != kReduction) continue;
     const Any size = GetField(GetField(axis, "dom"), "extent");
-    if (IsA(size, "ir.IntImm")) extent *= static_cast<double>(GetField(size, "value").cast<int64_t>());
+    if (IsA(size, "ir.IntImm"))
+      extent *= static_cast<double>(GetField(size, "value").cast<int64_t>());
   }
   return extent;
 }

@@ -35,8 +35,9 @@ class Module : public Object {
   uint64_t StructuralHash() const;
   bool StructuralEqual(const Module& other) const;
   Result<std::vector<Argument>> Arguments() const;
-  // The longest chain of accumulations that a result may have behind it, for error bounds: the extents of each
-  // block's reduction axes multiplied, and summed over all blocks (which bounds every chain). At least 1.
+  // The longest chain of accumulations that a result may have behind it, for error bounds: the
+  // extents of each block's reduction axes multiplied, and summed over all blocks (which bounds
+  // every chain). At least 1.
   Result<int64_t> ReductionLength() const;
   std::string FunctionName() const;  // "main"
 };

@@ -1,4 +1,5 @@
-// An opaque reference to a TVM object, so that only files under src/tvm and src/lower see TVM's headers.
+// An opaque reference to a TVM object, so that only files under src/tvm and src/lower see TVM's
+// headers.
 #pragma once
 
 #include <memory>
@@ -8,7 +9,8 @@ namespace tw::tvm_api {
 
 struct ObjectData;  // holds a tvm::ffi::Any; defined in tvm/ffi.h
 
-// Base of the typed handles (Module, Target, Trace, Schedule): shared, immutable, thread-safe to copy.
+// Base of the typed handles (Module, Target, Trace, Schedule): shared, immutable, thread-safe to
+// copy.
 class Object {
  public:
   Object() = default;

@@ -14,7 +14,9 @@ constexpr std::size_t kAlignment = 64;
 constexpr unsigned char kGuardByte = 0xC3;
 constexpr unsigned char kSentinelByte = 0xA5;
 
-std::size_t RoundUp(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::size_t RoundUp(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 std::string Position(int64_t flat, const std::vector<int64_t>& shape) {
   std::string text;
@@ -54,7 +56,8 @@ struct Buffers::Block {
   unsigned char* data() const { return memory.get() + kGuardBytes; }
   std::size_t tail() const { return RoundUp(bytes) - bytes + kGuardBytes; }
 
-  // The first byte of a guard zone that was changed, as an offset to the data; nullopt when none was.
+  // The first byte of a guard zone that was changed, as an offset to the data; nullopt when none
+  // was.
   std::optional<int64_t> Broken() const {
     for (std::size_t i = 0; i < kGuardBytes; ++i) {
       const std::size_t at = kGuardBytes - 1 - i;
@@ -76,7 +79,8 @@ Result<Buffers> Buffers::Allocate(const Reference& reference) {
     auto block = std::make_shared<Block>();
     block->bytes = static_cast<std::size_t>(count) * SizeOf(argument.dtype);
     const std::size_t total = kGuardBytes + block->bytes + block->tail();
-    block->memory.reset(static_cast<unsigned char*>(std::aligned_alloc(kAlignment, RoundUp(total))));
+    block->memory.reset(
+        static_cast<unsigned char*>(std::aligned_alloc(kAlignment, RoundUp(total))));
     if (!block->memory) {
       return Fail(Code::kEnvironment, "no memory for {} ({} MiB)", argument.name, total >> 20);
     }

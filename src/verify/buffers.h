@@ -12,16 +12,17 @@
 
 namespace tw::verify {
 
-// All arguments of one call. Every buffer is aligned to 64 bytes and has a guard zone of 4 KiB before and
-// after it; inputs are filled from the reference, outputs with a sentinel (NaN for floats, 0xA5 bytes else).
+// All arguments of one call. Every buffer is aligned to 64 bytes and has a guard zone of 4 KiB
+// before and after it; inputs are filled from the reference, outputs with a sentinel (NaN for
+// floats, 0xA5 bytes else).
 class Buffers {
  public:
   static Result<Buffers> Allocate(const Reference& reference);
 
   const std::vector<tvm_api::TensorView>& views() const { return views_; }
   void FillOutputsWithSentinel();
-  // Why the call is wrong: outputs differ, an input changed, a guard zone was written. nullopt when right.
-  // `worst` gets the largest error over its tolerance.
+  // Why the call is wrong: outputs differ, an input changed, a guard zone was written. nullopt when
+  // right. `worst` gets the largest error over its tolerance.
   std::optional<std::string> Check(const Reference& reference, double* worst) const;
 
  private:

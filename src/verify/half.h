@@ -1,4 +1,5 @@
-// 16-bit floats as their bits, rounded to nearest even. Both conversions are exact where the value fits.
+// 16-bit floats as their bits, rounded to nearest even. Both conversions are exact where the value
+// fits.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +37,8 @@ inline uint16_t ToHalf(double value) {
   std::frexp(magnitude, &exponent);  // magnitude = f * 2^exponent, f in [0.5, 1)
   const int unit = std::max(exponent - 11, -24);
   const auto steps = static_cast<int>(std::nearbyint(std::ldexp(magnitude, -unit)));
-  if (unit == -24) return static_cast<uint16_t>(sign | steps);  // subnormal, or carries into the first normal
+  if (unit == -24)
+    return static_cast<uint16_t>(sign | steps);  // subnormal, or carries into the first normal
   return static_cast<uint16_t>(sign + ((unit + 24) << 10) + steps);
 }
 

@@ -9,8 +9,8 @@
 namespace tw::verify {
 namespace {
 
-// A counter-based generator: the number at (seed, argument, index) needs none of the others. One SplitMix64
-// output per element, with the seed of its own stream.
+// A counter-based generator: the number at (seed, argument, index) needs none of the others. One
+// SplitMix64 output per element, with the seed of its own stream.
 class Stream {
  public:
   Stream(uint64_t seed, int argument) {
@@ -83,14 +83,22 @@ void FillInput(Distribution distribution, uint64_t seed, int argument, DType dty
       for (int64_t i = 0; i < count; ++i) out[i] = static_cast<uint8_t>(stream.Bits(i) >> 63);
       return;
     }
-    case DType::kI8: return FillIntegers<int8_t>(stream, count, data, true);
-    case DType::kI16: return FillIntegers<int16_t>(stream, count, data, true);
-    case DType::kI32: return FillIntegers<int32_t>(stream, count, data, true);
-    case DType::kI64: return FillIntegers<int64_t>(stream, count, data, true);
-    case DType::kU8: return FillIntegers<uint8_t>(stream, count, data, false);
-    case DType::kU16: return FillIntegers<uint16_t>(stream, count, data, false);
-    case DType::kU32: return FillIntegers<uint32_t>(stream, count, data, false);
-    case DType::kU64: return FillIntegers<uint64_t>(stream, count, data, false);
+    case DType::kI8:
+      return FillIntegers<int8_t>(stream, count, data, true);
+    case DType::kI16:
+      return FillIntegers<int16_t>(stream, count, data, true);
+    case DType::kI32:
+      return FillIntegers<int32_t>(stream, count, data, true);
+    case DType::kI64:
+      return FillIntegers<int64_t>(stream, count, data, true);
+    case DType::kU8:
+      return FillIntegers<uint8_t>(stream, count, data, false);
+    case DType::kU16:
+      return FillIntegers<uint16_t>(stream, count, data, false);
+    case DType::kU32:
+      return FillIntegers<uint32_t>(stream, count, data, false);
+    case DType::kU64:
+      return FillIntegers<uint64_t>(stream, count, data, false);
   }
 }
 

@@ -10,8 +10,8 @@
 namespace tw::verify {
 namespace {
 
-// Points of a large output lie in a few rows (all indices but the last): points of a row share what is
-// behind them, as the scores of one query do in attention.
+// Points of a large output lie in a few rows (all indices but the last): points of a row share what
+// is behind them, as the scores of one query do in attention.
 constexpr int64_t kRows = 16;
 
 int64_t Elements(const std::vector<int64_t>& shape) {
@@ -36,13 +36,14 @@ std::vector<int64_t> ChoosePoints(const std::vector<int64_t>& shape, int points,
   const int64_t rows = Elements(shape) / width;
   // Rows that are short get more company, as far as that is affordable.
   const int64_t wanted_rows = std::max(kRows, points / width);
-  const auto chosen_rows =
-      Spread(std::clamp(wanted_rows, int64_t{1}, std::max<int64_t>(affordable_rows, 1)), rows, random);
+  const auto chosen_rows = Spread(
+      std::clamp(wanted_rows, int64_t{1}, std::max<int64_t>(affordable_rows, 1)), rows, random);
   std::vector<int64_t> flat;
   for (int64_t row : chosen_rows) {
     const int64_t per_row = points / static_cast<int64_t>(chosen_rows.size()) + 1;
     for (int64_t column : Spread(per_row, width, random)) flat.push_back(row * width + column);
-    // One row may cost as much as is affordable; both ends of the output are worth at most one more.
+    // One row may cost as much as is affordable; both ends of the output are worth at most one
+    // more.
     if (affordable_rows <= 1) break;
   }
   return flat;
@@ -81,8 +82,8 @@ std::vector<tvm_api::Argument> ArgumentsOf(const leir::Program& program) {
 Result<Reference> ReferenceFromInterpreter(const leir::Program& program, uint64_t seed,
                                            Distribution distribution, int points,
                                            int64_t max_statements) {
-  Reference reference{seed,        distribution, ArgumentsOf(program), {},
-                      leir::ReductionLength(program), "interpreter"};
+  Reference reference{
+      seed, distribution, ArgumentsOf(program), {}, leir::ReductionLength(program), "interpreter"};
   const Inputs inputs = MakeInputs(reference);
   const int64_t statements = leir::CountStatements(program);
   const bool whole = statements <= max_statements;
@@ -119,7 +120,8 @@ Result<Reference> ReferenceFromInterpreter(const leir::Program& program, uint64_
 Distribution DefaultDistribution(const leir::Program& program) {
   bool positive = false;
   const auto visit = [&](auto&& self, const leir::Expr& e, bool under) -> void {
-    const bool risky = e.op == leir::Op::kLog || e.op == leir::Op::kSqrt || e.op == leir::Op::kPower;
+    const bool risky =
+        e.op == leir::Op::kLog || e.op == leir::Op::kSqrt || e.op == leir::Op::kPower;
     positive |= under && e.op == leir::Op::kLoad;
     for (std::size_t i = 0; i < e.operands.size(); ++i) {
       self(self, *e.operands[i], under || risky || (e.op == leir::Op::kDiv && i == 1));

@@ -29,7 +29,8 @@ struct ExpectedOutput {
   int argument = 0;
   std::vector<int64_t> index;
   std::vector<double> value;
-  double scale = 1;      // root mean square of the expected values: what an absolute error is measured against
+  double scale =
+      1;  // root mean square of the expected values: what an absolute error is measured against
 };
 
 struct Reference {
@@ -47,19 +48,19 @@ struct Reference {
 // The arguments of the program's PrimFunc: its tensors but the temporaries, in order.
 std::vector<tvm_api::Argument> ArgumentsOf(const leir::Program& program);
 
-// kPositive for a program that takes a logarithm, a root or a power of what it loads, or divides by it: other
-// inputs would make most outputs NaN or huge. kUniform for the rest.
+// kPositive for a program that takes a logarithm, a root or a power of what it loads, or divides by
+// it: other inputs would make most outputs NaN or huge. kUniform for the rest.
 Distribution DefaultDistribution(const leir::Program& program);
 
-// Expected outputs by the LEIR interpreter in double precision: all of them where that takes at most
-// `max_statements` statement executions, else at points spread over each output (corners, and `points`
-// drawn with `seed`).
+// Expected outputs by the LEIR interpreter in double precision: all of them where that takes at
+// most `max_statements` statement executions, else at points spread over each output (corners, and
+// `points` drawn with `seed`).
 Result<Reference> ReferenceFromInterpreter(const leir::Program& program, uint64_t seed,
                                            Distribution distribution, int points,
                                            int64_t max_statements);
 
-// Expected outputs are those that `outputs` holds (one buffer per output argument, from the unscheduled
-// compiled program).
+// Expected outputs are those that `outputs` holds (one buffer per output argument, from the
+// unscheduled compiled program).
 Reference ReferenceFromOutputs(const std::vector<tvm_api::Argument>& arguments, uint64_t seed,
                                Distribution distribution, const std::vector<const void*>& outputs);
 
@@ -70,8 +71,8 @@ double Tolerance(DType dtype, int64_t reduction_length, double expected, double 
 // Of the finite values; 0 when there is none.
 double RootMeanSquare(const std::vector<double>& values);
 
-// Compares one output buffer. Returns the largest error over its tolerance (<= 1 is right; infinity where
-// one side is NaN and the other is not, NaN equals NaN) and where it is.
+// Compares one output buffer. Returns the largest error over its tolerance (<= 1 is right; infinity
+// where one side is NaN and the other is not, NaN equals NaN) and where it is.
 struct Comparison {
   double worst = 0;
   int64_t index = 0;

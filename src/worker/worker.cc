@@ -138,7 +138,8 @@ Json Worker::Time(const Json& message) {
               {"spread_s", timing->spread_s},
               {"calls", timing->calls},
               {"time_s", measure::MonotonicSeconds() - start}};
-  // What was timed must be what was checked: a program that skips work when called again shows here.
+  // What was timed must be what was checked: a program that skips work when called again shows
+  // here.
   double worst = 0;
   const std::string wrong = Check(&worst);
   answer["max_error"] = std::min(worst, 1e300);

@@ -24,8 +24,8 @@ class Worker {
   // Frames (phases of a long step) go to `frames_fd`.
   explicit Worker(int frames_fd) : frames_fd_(frames_fd), faults_(FaultsFromEnvironment()) {}
 
-  // Answers `load`, `build` (which also checks), `time` and `save`. An answer has "failure" (a FailureKind's
-  // name) and "message" when something failed.
+  // Answers `load`, `build` (which also checks), `time` and `save`. An answer has "failure" (a
+  // FailureKind's name) and "message" when something failed.
   Json Handle(const Json& message);
 
  private:

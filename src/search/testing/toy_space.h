@@ -1,4 +1,5 @@
-// A space with a known optimum, in microseconds: three loops to be split and an unroll step. For tests.
+// A space with a known optimum, in microseconds: three loops to be split and an unroll step. For
+// tests.
 #pragma once
 
 #include <cmath>
@@ -37,7 +38,8 @@ class ToySpace : public Space {
       Parameter factors{"factors", Parameter::Kind::kFactors, {}, {}, extents_[l], parts_, 0};
       domains.push_back({"TileSize", {loop, factors}, 1});
     }
-    domains.push_back({"Unroll", {{"step", Parameter::Kind::kInteger, {0, 1, 2, 3}, {}, 1, 1, 0}}, 1});
+    domains.push_back(
+        {"Unroll", {{"step", Parameter::Kind::kInteger, {0, 1, 2, 3}, {}, 1, 1, 0}}, 1});
     return domains;
   }
 
@@ -119,7 +121,8 @@ class ToySpace : public Space {
     return StatePtr(state);
   }
 
-  // Smallest, 1, where every innermost factor is 4, every middle one 2 and the unroll step is 2; each factor of two away from there costs a half more.
+  // Smallest, 1, where every innermost factor is 4, every middle one 2 and the unroll step is 2;
+  // each factor of two away from there costs a half more.
   double Latency(const State& state) const {
     double cost = 1;
     for (const auto& tile : Of(state).tiles) {
