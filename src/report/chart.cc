@@ -42,6 +42,11 @@ std::string Text(double x, double y, const char* anchor, const std::string& text
                      Escape(text));
 }
 
+// Three digits, without an exponent where that is longer.
+std::string Tick(double value) {
+  return value >= 100 && value < 1e6 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+}
+
 std::string Grid(const Axes& axes) {
   std::string svg;
   for (double l = axes.log_min; l <= axes.log_max + 1e-9; l += 0.5) {
@@ -49,7 +54,7 @@ std::string Grid(const Axes& axes) {
     svg += fmt::format(
         "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>\n", kLeft,
         kWidth - kRight, y, y);
-    svg += Text(kLeft - 6, y + 4, "end", fmt::format("{:.3g}", std::pow(10, l)));
+    svg += Text(kLeft - 6, y + 4, "end", Tick(std::pow(10, l)));
   }
   const int ticks = std::min(8, static_cast<int>(axes.x_max));
   for (int i = 0; i <= ticks; ++i) {
