@@ -10,8 +10,12 @@ std::atomic<int> stop_signal{0};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 void OnSignal(int number) {
+  if (stop_requested.exchange(true)) {
+    signal(number, SIG_DFL);
+    raise(number);  // takes effect when the handler returns
+    return;
+  }
   stop_signal = number;
-  stop_requested = true;
 }
 
 }  // namespace
@@ -19,8 +23,7 @@ void OnSignal(int number) {
 void InstallStopSignals() {
   struct sigaction action = {};
   action.sa_handler = OnSignal;
-  // The second signal finds the default action. No SA_RESTART: a wait in poll must end at once.
-  action.sa_flags = SA_RESETHAND;
+  // No SA_RESTART: a wait in poll must end at once.
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);

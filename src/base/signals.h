@@ -1,4 +1,5 @@
-// Stopping on request: the first SIGINT or SIGTERM asks, the second one ends the process at once.
+// Stopping on request: the first SIGINT or SIGTERM asks, the second one, whichever it is, ends the
+// process at once.
 #pragma once
 
 #include <atomic>

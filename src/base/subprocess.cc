@@ -95,7 +95,8 @@ Result<Subprocess> Subprocess::Spawn(const Options& options) {
   posix_spawn_file_actions_adddup2(&files, out.write_end, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&files, err.write_end, STDERR_FILENO);
 
-  // Its own group, so that all it starts can be killed, and ^C on the terminal reaches only the tuner.
+  // Its own group, so that all it starts can be killed, and ^C on the terminal reaches only the
+  // tuner.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t defaults, none;
@@ -127,6 +128,7 @@ Result<Subprocess> Subprocess::Spawn(const Options& options) {
   child.input_ = in.write_end;
   child.output_ = out.read_end;
   child.errors_ = err.read_end;
+  SetNonBlocking(child.input_);
   SetNonBlocking(child.output_);
   SetNonBlocking(child.errors_);
   return child;

@@ -47,7 +47,7 @@ Result<std::optional<Json>> FrameReader::Next() {
   }
   if (bytes.size() < kHeaderBytes) return std::optional<Json>();
   const std::size_t length = GetLittleEndian<uint32_t>(bytes.substr(4));
-  if (length > kMaxFrameBytes) return Fail(Code::kInternal, "a frame of {} bytes", length);
+  if (length > max_bytes_) return Fail(Code::kInternal, "a frame of {} bytes", length);
   if (bytes.size() < kHeaderBytes + length) return std::optional<Json>();
   const std::string_view payload = bytes.substr(kHeaderBytes, length);
   if (GetLittleEndian<uint64_t>(bytes.substr(8)) != Hash64(payload)) {

@@ -20,8 +20,7 @@ Result<Timing> TimeAdaptively(const std::function<Status()>& call, const TimingO
     for (int i = 0; i < calls; ++i) TW_CHECK(call());
     const double taken = now() - start;
     if (!(taken >= 0)) return Fail(Code::kInternal, "the clock ran backwards while timing");
-    // A clock that did not move says only that the calls took less than its step.
-    return std::max(taken, 1e-9) / calls;
+    return taken / calls;
   };
 
   Timing timing;
@@ -35,9 +34,10 @@ Result<Timing> TimeAdaptively(const std::function<Status()>& call, const TimingO
     // The first call is cold, so a second one decides how many make a repeat.
     TW_TRY(double second, time_calls(1));
     timing.calls = 2;
-    const double fastest = std::min(first, second);
-    const int calls = static_cast<int>(
-        std::clamp(std::ceil(options.min_repeat_s / fastest), 1.0, 1e6));
+    // A clock that did not move says only that a call takes less than its step.
+    const double fastest = std::max(std::min(first, second), 1e-9);
+    const int calls =
+        static_cast<int>(std::clamp(std::ceil(options.min_repeat_s / fastest), 1.0, 1e6));
     if (calls == 1) timing.seconds.push_back(second);
     while (static_cast<int>(timing.seconds.size()) < options.max_repeats) {
       const int repeats = static_cast<int>(timing.seconds.size());
@@ -47,6 +47,9 @@ Result<Timing> TimeAdaptively(const std::function<Status()>& call, const TimingO
       // Three repeats are owed even to a program that takes longer than the limit.
       if (enough || (spent >= options.max_s && repeats >= 3)) break;
       TW_TRY(double repeat, time_calls(calls));
+      if (repeat <= 0) {
+        return Fail(Code::kInternal, "{} calls took no time by the clock: no measurement", calls);
+      }
       timing.calls += calls;
       timing.seconds.push_back(repeat);
     }

@@ -1,42 +1,56 @@
 #include "measure/worker_pool.h"
 
 #include <fmt/ranges.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace tw::measure {
 namespace {
 
-constexpr int kPollMs = 50;        // how often memory and deadlines are looked at
+constexpr int kPollMs = 50;         // how often memory and deadlines are looked at
 constexpr double kCutoffRatio = 4;  // a first call this much slower than the best is not repeated
-constexpr int kMaxStarts = 3;      // in a row, before the environment is held to be broken
+constexpr int kMaxStarts = 3;       // in a row, before the environment is held to be broken
 
-// Takes what a worker answered into `outcome`. False when a field has the wrong type: then it is garbage.
+// Takes what a worker answered into `outcome`. False when a field has the wrong type: then it is
+// garbage.
 bool Merge(const Json& answer, Outcome& outcome) {
   try {
     const auto kind = ParseFailureKind(answer.value("failure", "none"));
     if (!kind) return false;
     outcome.failure = *kind;
     outcome.message = answer.value("message", "");
+    if (*kind == FailureKind::kNone && answer.contains("seconds")) {
+      outcome.timing.seconds = answer.at("seconds").get<std::vector<double>>();
+      outcome.timing.median_s = answer.at("median_s").get<double>();
+      outcome.timing.spread_s = answer.at("spread_s").get<double>();
+      outcome.timing.calls = answer.at("calls").get<int>();
+    }
     outcome.max_error = std::max(outcome.max_error, answer.value("max_error", 0.0));
     outcome.module_hash = answer.value("module_hash", outcome.module_hash);
     outcome.build_s = answer.value("build_s", outcome.build_s);
     outcome.check_s = answer.value("check_s", outcome.check_s);
     outcome.time_s = answer.value("time_s", outcome.time_s);
-    if (answer.contains("seconds")) {
-      outcome.timing.seconds = answer.at("seconds").get<std::vector<double>>();
-      outcome.timing.median_s = answer.at("median_s").get<double>();
-      outcome.timing.spread_s = answer.at("spread_s").get<double>();
-      outcome.timing.calls = answer.at("calls").get<int>();
-      // Run time 0 or less is no measurement, whoever says so.
-      if (!(outcome.timing.median_s > 0)) return false;
-    }
     return true;
   } catch (const Json::exception&) {
     return false;
   }
+}
+
+// What a worker's answer says went wrong; nullopt when nothing did.
+std::optional<std::string> Refusal(const Json& answer) {
+  Outcome outcome;
+  if (!Merge(answer, outcome)) return "its answer makes no sense";
+  if (outcome.failure == FailureKind::kNone) return std::nullopt;
+  return outcome.message;
+}
+
+// Run time 0 or less, or none, is no measurement, whoever says so.
+bool HasLatency(const Outcome& outcome) {
+  return std::isfinite(outcome.timing.median_s) && outcome.timing.median_s > 0 &&
+         !outcome.timing.seconds.empty();
 }
 
 }  // namespace
@@ -44,9 +58,9 @@ bool Merge(const Json& answer, Outcome& outcome) {
 // A place for a worker: workers die and are replaced, the place stays.
 struct WorkerPool::Slot {
   std::unique_ptr<WorkerProcess> worker;
-  int served = 0;          // candidates since it was started
-  bool waiting = false;    // for an answer
-  double deadline = 0;     // of the phase it is in
+  int served = 0;        // candidates since it was started
+  bool waiting = false;  // for an answer
+  double deadline = 0;   // of the phase it is in
   double timeout_s = 0;
   std::string phase;
   std::optional<Json> answer;
@@ -58,7 +72,8 @@ struct WorkerPool::Slot {
 };
 
 WorkerPool::WorkerPool(PoolOptions options) : options_(std::move(options)) {
-  for (int i = 0; i < std::max(options_.workers, 1); ++i) slots_.push_back(std::make_unique<Slot>());
+  for (int i = 0; i < std::max(options_.workers, 1); ++i)
+    slots_.push_back(std::make_unique<Slot>());
 }
 
 WorkerPool::~WorkerPool() = default;
@@ -68,6 +83,8 @@ Status WorkerPool::Start(Slot& slot) {
   spawn.program = options_.program;
   spawn.arguments = {std::to_string(getpid()), fmt::format("{}", fmt::join(options_.pin, ","))};
   spawn.environment = {{"TVM_NUM_THREADS", std::to_string(options_.threads)}};
+  // TVM's thread pool would bind its threads to the first CPUs, whatever the worker was pinned to.
+  if (!options_.pin.empty()) spawn.environment.emplace_back("TVM_BIND_THREADS", "0");
   TW_TRY(slot.worker, WorkerProcess::Spawn(spawn));
   slot.served = 0;
   return Ok();
@@ -82,48 +99,44 @@ Status WorkerPool::Load(const WorkerWorkload& workload) {
     all.push_back(slot.get());
   }
   static const std::atomic<bool> never{false};
+  return LoadInto(all, never);
+}
+
+Status WorkerPool::LoadInto(std::span<Slot*> slots, const std::atomic<bool>& stop) {
   const Json message{{"op", "load"},
                      {"module", workload_.module_json},
                      {"target", workload_.target_json},
                      {"references", workload_.references}};
-  TW_CHECK(Ask(all, [&](const Slot&) { return message; }, options_.start_timeout_s, never));
-  for (Slot* slot : all) {
+  Ask(slots, [&](const Slot&) { return message; }, options_.start_timeout_s, stop);
+  for (Slot* slot : slots) {
     if (slot->fault) {
       return Fail(Code::kEnvironment, "the worker {} could not start: {}",
                   options_.program.string(), slot->fault->message);
     }
-    if (slot->answer->value("failure", "none") != "none") {
-      return Fail(Code::kEnvironment, "the worker could not load the workload: {}",
-                  slot->answer->value("message", ""));
+    if (const auto refusal = Refusal(*slot->answer)) {
+      return Fail(Code::kEnvironment, "the worker could not load the workload: {}", *refusal);
     }
   }
   return Ok();
 }
 
-Status WorkerPool::Restart(Slot& slot) {
+Status WorkerPool::Restart(Slot& slot, const std::atomic<bool>& stop) {
   Status last = Ok();
-  for (int attempt = 0; attempt < kMaxStarts; ++attempt) {
+  for (int attempt = 0; attempt < kMaxStarts && !stop; ++attempt) {
     slot.worker.reset();
     last = Start(slot);
     if (!last.ok()) continue;
-    static const std::atomic<bool> never{false};
-    const Outcome kept = slot.outcome;
     slot.outcome = {};
     Slot* one[] = {&slot};
-    const Json message{{"op", "load"},
-                       {"module", workload_.module_json},
-                       {"target", workload_.target_json},
-                       {"references", workload_.references}};
-    last = Ask(one, [&](const Slot&) { return message; }, options_.start_timeout_s, never);
-    slot.outcome = kept;
-    if (last.ok() && slot.answer && slot.answer->value("failure", "none") == "none") return Ok();
-    if (slot.fault) last = Fail(Code::kEnvironment, "{}", slot.fault->message);
-    if (last.ok()) last = Fail(Code::kEnvironment, "{}", slot.answer->value("message", ""));
+    last = LoadInto(one, stop);
+    if (last.ok()) return Ok();
   }
+  if (stop) return Ok();
   return Fail(Code::kEnvironment, "a worker cannot be started again: {}", last.error().message);
 }
 
-// Looks after one waiting slot: takes its answer, notices its death, keeps its deadline and memory limit.
+// Looks after one waiting slot: takes its answer, notices its death, keeps its deadline and memory
+// limit.
 void WorkerPool::Watch(Slot& slot) {
   slot.worker->Pump();
   while (std::optional<Json> message = slot.worker->Receive()) {
@@ -143,8 +156,9 @@ void WorkerPool::Watch(Slot& slot) {
                                    options_.memory_limit_bytes >> 20)};
   }
   if (!slot.fault && MonotonicSeconds() > slot.deadline) {
-    slot.fault = Fault{FailureKind::kTimeout, fmt::format("killed while {}: over the limit of {:g} s",
-                                                          slot.phase, slot.timeout_s)};
+    slot.fault =
+        Fault{FailureKind::kTimeout,
+              fmt::format("killed while {}: over the limit of {:g} s", slot.phase, slot.timeout_s)};
   }
   if (slot.fault) {
     slot.worker.reset();
@@ -152,8 +166,8 @@ void WorkerPool::Watch(Slot& slot) {
   }
 }
 
-Status WorkerPool::Ask(std::span<Slot*> slots, const std::function<Json(const Slot&)>& message,
-                       double timeout_s, const std::atomic<bool>& stop) {
+void WorkerPool::Ask(std::span<Slot*> slots, const std::function<Json(const Slot&)>& message,
+                     double timeout_s, const std::atomic<bool>& stop) {
   std::vector<Slot*> waiting;
   for (Slot* slot : slots) {
     slot->answer.reset();
@@ -163,16 +177,13 @@ Status WorkerPool::Ask(std::span<Slot*> slots, const std::function<Json(const Sl
     slot->timeout_s = timeout_s;
     slot->deadline = MonotonicSeconds() + timeout_s;
     slot->waiting = true;
-    // A write fails only when the worker is gone; Watch finds out how it went.
-    (void)slot->worker->Send(message(*slot)).ok();
+    slot->worker->Send(message(*slot));
     waiting.push_back(slot);
   }
   while (!waiting.empty() && !stop) {
-    std::vector<pollfd> fds;
-    for (const Slot* slot : waiting) {
-      fds.push_back({slot->worker->process().output(), POLLIN, 0});
-    }
-    poll(fds.data(), fds.size(), kPollMs);
+    std::vector<WorkerProcess*> workers;
+    for (const Slot* slot : waiting) workers.push_back(slot->worker.get());
+    WorkerProcess::WaitForAny(workers, kPollMs);
     for (Slot* slot : waiting) Watch(*slot);
     std::erase_if(waiting, [](const Slot* slot) { return !slot->waiting; });
   }
@@ -182,7 +193,6 @@ Status WorkerPool::Ask(std::span<Slot*> slots, const std::function<Json(const Sl
     slot->waiting = false;
     slot->fault = Fault{FailureKind::kGarbage, "stopped"};
   }
-  return Ok();
 }
 
 Json WorkerPool::TimeMessage(double best_s) const {
@@ -203,7 +213,11 @@ Status WorkerPool::Measure(std::span<const Job> jobs, double best_s, const OnOut
     std::vector<Slot*> wave;
     for (std::size_t i = first; i < std::min(first + slots_.size(), jobs.size()); ++i) {
       Slot& slot = *slots_[i - first];
-      if (!slot.worker || slot.served >= options_.recycle_after) TW_CHECK(Restart(slot));
+      // One that died after its last answer says nothing about this candidate.
+      if (!slot.worker || slot.served >= options_.recycle_after || slot.worker->Failed()) {
+        TW_CHECK(Restart(slot, stop));
+        if (stop) return Ok();
+      }
       slot.job = &jobs[i];
       slot.outcome = {};
       slot.outcome.id = slot.job->id;
@@ -222,23 +236,29 @@ Status WorkerPool::Measure(std::span<const Job> jobs, double best_s, const OnOut
         slot.outcome.message = "the worker's answer makes no sense";
       }
     };
-    TW_CHECK(Ask(wave,
-                 [](const Slot& slot) {
-                   return Json{{"op", "build"},
-                               {"id", slot.job->id},
-                               {"trace", slot.job->trace_json},
-                               {"module", slot.job->module_json}};
-                 },
-                 options_.timeout_s, stop));
+    Ask(
+        wave,
+        [](const Slot& slot) {
+          return Json{{"op", "build"},
+                      {"id", slot.job->id},
+                      {"trace", slot.job->trace_json},
+                      {"module", slot.job->module_json}};
+        },
+        options_.timeout_s, stop);
     if (stop) return Ok();
     for (Slot* slot : wave) settle(*slot);
     for (Slot* slot : wave) {
       if (slot->Healthy()) {
         Slot* one[] = {slot};
-        TW_CHECK(Ask(one, [&](const Slot&) { return TimeMessage(best_s); }, options_.timeout_s, stop));
+        Ask(one, [&](const Slot&) { return TimeMessage(best_s); }, options_.timeout_s, stop);
         if (stop) return Ok();
         settle(*slot);
+        if (slot->Healthy() && !HasLatency(slot->outcome)) {
+          slot->outcome.failure = FailureKind::kGarbage;
+          slot->outcome.message = "the worker reported a latency of zero or less, or none";
+        }
       }
+      if (!slot->Healthy()) slot->outcome.timing = {};
       if (slot->Healthy() && (best_s <= 0 || slot->outcome.timing.median_s < best_s)) {
         best_s = slot->outcome.timing.median_s;
       }
@@ -264,13 +284,13 @@ Result<Outcome> WorkerPool::MeasureOne(const Job& job, double timeout_s, const s
   TW_CHECK(status);
   if (path.empty() || outcome.failure != FailureKind::kNone || stop) return outcome;
   Slot* one[] = {slots_.front().get()};
-  TW_CHECK(Ask(one, [&](const Slot&) { return Json{{"op", "save"}, {"path", path}}; },
-               options_.start_timeout_s, stop));
+  Ask(
+      one, [&](const Slot&) { return Json{{"op", "save"}, {"path", path}}; },
+      options_.start_timeout_s, stop);
+  if (stop) return outcome;
   const Slot& slot = *one[0];
   if (slot.fault) return Fail(Code::kEnvironment, "{}", slot.fault->message);
-  if (slot.answer && slot.answer->value("failure", "none") != "none") {
-    return Fail(Code::kRunDirectory, "{}", slot.answer->value("message", ""));
-  }
+  if (const auto refusal = Refusal(*slot.answer)) return Fail(Code::kRunDirectory, "{}", *refusal);
   return outcome;
 }
 

@@ -1,5 +1,5 @@
-// Worker processes that build, check and time candidates. Builds run in parallel; one candidate is timed at
-// a time, alone. The parent owns every deadline, since a stopped worker cannot keep one.
+// Worker processes that build, check and time candidates. Builds run in parallel; one candidate is
+// timed at a time, alone. The parent owns every deadline, since a stopped worker cannot keep one.
 #pragma once
 
 #include <atomic>
@@ -18,14 +18,14 @@
 namespace tw::measure {
 
 struct PoolOptions {
-  std::filesystem::path program;       // tensorwright-worker
+  std::filesystem::path program;  // tensorwright-worker
   int workers = 1;
-  int threads = 1;                     // of the compiled program (TVM_NUM_THREADS)
-  std::vector<int> pin;                // CPUs the workers may run on; empty: any
-  double start_timeout_s = 120;        // to load TVM and the workload
-  double timeout_s = 20;               // for each of building, checking and timing one candidate
+  int threads = 1;               // of the compiled program (TVM_NUM_THREADS)
+  std::vector<int> pin;          // CPUs the workers may run on; empty: any
+  double start_timeout_s = 120;  // to load TVM and the workload
+  double timeout_s = 20;         // for each of building, checking and timing one candidate
   int64_t memory_limit_bytes = int64_t{8} << 30;  // resident, of one worker
-  int recycle_after = 256;             // candidates a worker sees before it is replaced
+  int recycle_after = 256;                        // candidates a worker sees before it is replaced
   TimingOptions timing;
 };
 
@@ -41,20 +41,20 @@ class WorkerPool {
   explicit WorkerPool(PoolOptions options);
   ~WorkerPool();
 
-  // Starts the workers, or gives running ones another workload. Errors are kEnvironment: the program is missing,
-  // or it could not load TVM or the workload.
+  // Starts the workers, or gives running ones another workload. Errors are kEnvironment: the
+  // program is missing, or it could not load TVM or the workload.
   Status Load(const WorkerWorkload& workload);
 
   // Called as soon as a candidate is through; an error ends Measure.
   using OnOutcome = std::function<Status(const Outcome&)>;
-  // Measures `jobs`. Candidates much slower than `best_s` (0: none yet) are timed by one call. When `stop`
-  // becomes true, returns at once; what was in flight has no outcome. Errors are those of `on_outcome`, and
-  // kEnvironment when workers cannot be started any more.
+  // Measures `jobs`. Candidates much slower than `best_s` (0: none yet) are timed by one call. When
+  // `stop` becomes true, returns at once; what was in flight has no outcome. Errors are those of
+  // `on_outcome`, and kEnvironment when workers cannot be started any more.
   Status Measure(std::span<const Job> jobs, double best_s, const OnOutcome& on_outcome,
                  const std::atomic<bool>& stop);
 
-  // Builds, checks and times one job with a deadline of its own, then writes all its outputs to `path` as a
-  // reference ("": does not).
+  // Builds, checks and times one job with a deadline of its own, then writes all its outputs to
+  // `path` as a reference ("": does not).
   Result<Outcome> MeasureOne(const Job& job, double timeout_s, const std::string& path,
                              const std::atomic<bool>& stop);
 
@@ -62,10 +62,14 @@ class WorkerPool {
   struct Slot;
 
   Status Start(Slot& slot);
-  Status Restart(Slot& slot);
-  // Sends `message` to the slots whose job is still without failure and waits for every answer.
-  Status Ask(std::span<Slot*> slots, const std::function<Json(const Slot&)>& message,
-             double timeout_s, const std::atomic<bool>& stop);
+  // A new worker with the workload loaded; tries again a few times. Without one when `stop` became
+  // true.
+  Status Restart(Slot& slot, const std::atomic<bool>& stop);
+  Status LoadInto(std::span<Slot*> slots, const std::atomic<bool>& stop);
+  // Sends `message` to the slots whose job is still without failure, and waits until each of them
+  // has an answer or a fault.
+  void Ask(std::span<Slot*> slots, const std::function<Json(const Slot&)>& message,
+           double timeout_s, const std::atomic<bool>& stop);
   void Watch(Slot& slot);
   Json TimeMessage(double best_s) const;
 

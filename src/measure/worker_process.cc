@@ -1,16 +1,21 @@
 #include "measure/worker_process.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <vector>
+
+#include "measure/timing.h"
 
 namespace tw::measure {
 namespace {
 
 constexpr std::size_t kTailBytes = 2000;
+constexpr double kDyingSeconds = 2;
 
 // Reads until the pipe is empty. Returns whether it is still open.
 bool Drain(int fd, std::string& into) {
@@ -27,6 +32,18 @@ bool Drain(int fd, std::string& into) {
   }
 }
 
+// How often the kernel has killed a process for want of memory since it was started; 0 when it does
+// not say.
+int64_t OomKills() {
+  std::ifstream file("/proc/vmstat");
+  std::string name;
+  int64_t count = 0;
+  while (file >> name >> count) {
+    if (name == "oom_kill") return count;
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Spawn(const Subprocess::Options& options) {
@@ -35,15 +52,45 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Spawn(const Subprocess::Op
   return std::unique_ptr<WorkerProcess>(new WorkerProcess(std::move(process)));
 }
 
-Status WorkerProcess::Send(const Json& message) {
-  return WriteBytes(process_.input(), EncodeFrame(message));
+WorkerProcess::WorkerProcess(Subprocess process)
+    : process_(std::move(process)), oom_kills_(OomKills()) {}
+
+void WorkerProcess::Send(const Json& message) {
+  outgoing_ += EncodeFrame(message);
+  Write();
+}
+
+void WorkerProcess::Write() {
+  std::string_view left = outgoing_;
+  while (!left.empty()) {
+    const ssize_t written = write(process_.input(), left.data(), left.size());
+    if (written >= 0) {
+      left.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EPIPE) {
+      left = {};  // the worker is gone; Failed finds out how it went
+    } else if (errno != EINTR) {
+      break;
+    }
+  }
+  outgoing_.erase(0, outgoing_.size() - left.size());
+}
+
+void WorkerProcess::WaitForAny(std::span<WorkerProcess* const> workers, int milliseconds) {
+  std::vector<pollfd> fds;
+  for (const WorkerProcess* w : workers) {
+    if (w->output_open_) fds.push_back({w->process_.output(), POLLIN, 0});
+    if (w->errors_open_) fds.push_back({w->process_.errors(), POLLIN, 0});
+    if (!w->outgoing_.empty()) fds.push_back({w->process_.input(), POLLOUT, 0});
+  }
+  poll(fds.data(), fds.size(), milliseconds);
 }
 
 void WorkerProcess::Pump() {
+  Write();
   std::string bytes;
   if (output_open_) output_open_ = Drain(process_.output(), bytes);
   reader_.Append(bytes);
-  Drain(process_.errors(), stderr_tail_);
+  if (errors_open_) errors_open_ = Drain(process_.errors(), stderr_tail_);
   if (stderr_tail_.size() > kTailBytes) stderr_tail_.erase(0, stderr_tail_.size() - kTailBytes);
 }
 
@@ -61,10 +108,17 @@ std::optional<Fault> WorkerProcess::Failed() {
   if (garbage_) return Fault{FailureKind::kGarbage, "the worker sent " + *garbage_};
   const std::optional<ExitStatus> ended = process_.Poll();
   if (!ended) {
-    // A worker that closed its stdout but lives on cannot answer any more.
     if (output_open_) return std::nullopt;
+    // A dying process closes its files a moment before it is dead; one that lives on cannot answer
+    // any more.
+    if (!closed_at_) closed_at_ = MonotonicSeconds();
+    if (MonotonicSeconds() - *closed_at_ < kDyingSeconds) return std::nullopt;
     Kill();
     return Fault{FailureKind::kGarbage, "the worker closed its output" + LastWords()};
+  }
+  if (ended->signal == SIGKILL && OomKills() > oom_kills_) {
+    return Fault{FailureKind::kOutOfMemory,
+                 "the kernel killed the worker because the machine ran out of memory"};
   }
   if (ended->signal != 0) {
     return Fault{FailureKind::kCrash,

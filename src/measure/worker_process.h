@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/subprocess.h"
@@ -21,8 +22,11 @@ class WorkerProcess {
  public:
   static Result<std::unique_ptr<WorkerProcess>> Spawn(const Subprocess::Options& options);
 
-  Status Send(const Json& message);
-  // Reads what has arrived; call when `output` or `errors` is readable or hung up.
+  // Puts `message` in line; Pump sends it. A worker that does not read never blocks the tuner.
+  void Send(const Json& message);
+  // Waits until one of `workers` has something to read or room to write, at most `milliseconds`.
+  static void WaitForAny(std::span<WorkerProcess* const> workers, int milliseconds);
+  // Writes what the pipe takes and reads what has arrived.
   void Pump();
   // The next message that has arrived.
   std::optional<Json> Receive();
@@ -35,14 +39,19 @@ class WorkerProcess {
   const Subprocess& process() const { return process_; }
 
  private:
-  explicit WorkerProcess(Subprocess process) : process_(std::move(process)) {}
+  explicit WorkerProcess(Subprocess process);
+  void Write();
   std::string LastWords() const;
 
   Subprocess process_;
-  FrameReader reader_;
+  FrameReader reader_{kMaxAnswerBytes};
+  std::string outgoing_;
   std::string stderr_tail_;
   std::optional<std::string> garbage_;
   bool output_open_ = true;
+  std::optional<double> closed_at_;  // when its output was found closed, MonotonicSeconds
+  bool errors_open_ = true;
+  int64_t oom_kills_;  // on this machine, when the worker was started
 };
 
 }  // namespace tw::measure
