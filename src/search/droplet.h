@@ -1,5 +1,6 @@
-// The searcher `droplet`: coordinate descent on the decisions of the best program so far (Canesche et al., "The
-// Droplet Search Algorithm for Kernel Scheduling", ACM TACO 2024; applied to the best sample as in Ansor).
+// The searcher `droplet`: coordinate descent on the decisions of the best program so far (Canesche
+// et al., "The Droplet Search Algorithm for Kernel Scheduling", ACM TACO 2024; applied to the best
+// sample as in Ansor).
 #pragma once
 
 #include <map>
@@ -26,6 +27,8 @@ class Droplet : public Searcher {
   std::vector<NodeRecord> TakeChanges() override { return book_.TakeChanges(); }
   Status Restore(std::span<const NodeRecord> nodes,
                  std::span<const Observation> observations) override;
+  std::string SaveState() const override;
+  Status LoadState(const std::string& state) override;
   int64_t Scored() const override { return scored_; }
 
  private:
@@ -43,7 +46,9 @@ class Droplet : public Searcher {
   std::optional<Centre> sampled_;  // best of the samples for the next descent
   int samples_left_ = -1;          // -1: not begun
   std::size_t next_neighbour_ = 0;
+  int64_t observed_ = 0;
   int64_t scored_ = 0;
+  bool loaded_ = false;
 };
 
 }  // namespace tw::search

@@ -10,8 +10,9 @@
 namespace tw::search {
 namespace {
 
-constexpr int kFallbackTries = 4;      // random transformations tried for one expansion
-constexpr int kFruitlessRounds = 16;   // rounds without a new node after which the space counts as used up
+constexpr int kFallbackTries = 4;  // random transformations tried for one expansion
+constexpr int kFruitlessRounds =
+    16;  // rounds without a new node after which the space counts as used up
 constexpr std::size_t kTerminals = 256;  // rollout ends that are remembered
 
 }  // namespace
@@ -107,7 +108,8 @@ Context Mcts::ContextOf(int64_t id) {
   return context;
 }
 
-// Finds a new state for each expansion: the proposer's, or by a random transformation when that does not apply.
+// Finds a new state for each expansion: the proposer's, or by a random transformation when that
+// does not apply.
 void Mcts::Expand(std::vector<Expansion>& expansions) {
   for (Expansion& e : expansions) {
     std::vector<Proposal> proposals = proposer_.Propose(ContextOf(e.leaf), 1);
@@ -119,7 +121,7 @@ void Mcts::Expand(std::vector<Expansion>& expansions) {
     for (Expansion& e : expansions) {
       if (e.state) continue;
       if (attempt > 0 || e.proposal.sequence.empty()) {
-        auto drawn = DrawTransformation(space_, *at(e.leaf).state, random_);
+        auto drawn = DrawTransformation(space_.Domains(*at(e.leaf).state), random_);
         if (!drawn) continue;
         if (!std::exchange(e.fell_back, true)) ++counts_.fallbacks;
         e.proposal = {{std::move(*drawn)}, "", "random"};
@@ -160,6 +162,13 @@ void Mcts::AddNodes(std::vector<Expansion>& expansions) {
   }
 }
 
+// A score that is no number would break every comparison; it counts for nothing.
+std::vector<double> Mcts::Score(std::span<const StatePtr> states) {
+  std::vector<double> scores = model_.Predict(states);
+  for (double& score : scores) score = std::isfinite(score) ? score : 0;
+  return scores;
+}
+
 // Scores every new node and the end of a random walk from it, and sends the rewards up the tree.
 void Mcts::Rollouts(const std::vector<Expansion>& expansions) {
   std::vector<const Expansion*> fresh;
@@ -167,8 +176,9 @@ void Mcts::Rollouts(const std::vector<Expansion>& expansions) {
   for (const Expansion& e : expansions) {
     if (e.node < 0) continue;
     Step step{e.state, {}};
+    const std::vector<Domain> domains = space_.Domains(*e.state);
     for (int i = 0; i < options_.horizon; ++i) {
-      auto drawn = DrawTransformation(space_, *e.state, random_);
+      auto drawn = DrawTransformation(domains, random_);
       if (drawn) step.sequence.push_back(std::move(*drawn));
     }
     fresh.push_back(&e);
@@ -184,7 +194,7 @@ void Mcts::Rollouts(const std::vector<Expansion>& expansions) {
     counts_.rollouts += ends[i].ok() ? 1 : 0;
     scored_ += ends[i].ok() ? 2 : 1;
   }
-  const std::vector<double> scores = model_.Predict(states);
+  const std::vector<double> scores = Score(states);
   for (std::size_t i = 0; i < fresh.size(); ++i) {
     const double end_score = scores[fresh.size() + i];
     at(fresh[i]->node).predicted = scores[i];
@@ -211,7 +221,8 @@ void Mcts::Keep(Terminal terminal) {
   if (terminals_.size() < 2 * kTerminals) return;
   std::stable_sort(terminals_.begin(), terminals_.end(),
                    [](const Terminal& a, const Terminal& b) { return a.predicted > b.predicted; });
-  for (std::size_t i = kTerminals; i < terminals_.size(); ++i) terminal_keys_.erase(terminals_[i].key);
+  for (std::size_t i = kTerminals; i < terminals_.size(); ++i)
+    terminal_keys_.erase(terminals_[i].key);
   terminals_.resize(kTerminals);
 }
 
@@ -231,7 +242,8 @@ int Mcts::Grow() {
                                         [](const Expansion& e) { return e.node >= 0; }));
 }
 
-// What the model has learned since changes the order of programs that wait to be measured.
+// What the model has learned since changes the order of programs that wait to be measured. Not to
+// be stored: a run that goes on predicts them anew as well.
 void Mcts::Repredict() {
   if (!model_changed_) return;
   model_changed_ = false;
@@ -241,18 +253,18 @@ void Mcts::Repredict() {
     if (nodes_[id].proposed) continue;
     states.push_back(nodes_[id].state);
     scores.push_back(&nodes_[id].predicted);
-    Touch(static_cast<int64_t>(id));
   }
   for (Terminal& t : terminals_) {
     states.push_back(t.state);
     scores.push_back(&t.predicted);
   }
-  const std::vector<double> predicted = model_.Predict(states);
+  const std::vector<double> predicted = Score(states);
   for (std::size_t i = 0; i < scores.size(); ++i) *scores[i] = predicted[i];
 }
 
 Candidate Mcts::HandOut(int64_t id) {
   at(id).proposed = true;
+  in_flight_.push_back(id);
   Touch(id);
   return {id, at(id).state};
 }
@@ -263,7 +275,7 @@ std::vector<Candidate> Mcts::Propose(int count) {
     candidates.push_back(HandOut(unfinished_.front()));
     unfinished_.pop_front();
   }
-  if (static_cast<int>(candidates.size()) == count) return candidates;
+  if (!candidates.empty()) return candidates;
   Repredict();
   int grown = 0, fruitless = 0;
   while (grown < options_.growth * count && fruitless < kFruitlessRounds) {
@@ -309,7 +321,8 @@ std::vector<Candidate> Mcts::Propose(int count) {
 void Mcts::Observe(std::span<const Observation> observations) {
   for (const Observation& o : observations) {
     Node& node = at(o.node);
-    if (o.valid) {
+    std::erase(in_flight_, o.node);
+    if (o.Counts()) {
       node.latency_s = o.latency_s;
       ++valid_;
       if (!best_s_ || o.latency_s < *best_s_) best_s_ = o.latency_s;
@@ -324,10 +337,11 @@ void Mcts::Observe(std::span<const Observation> observations) {
 
 // Sums the rewards anew: those of measured programs are relative to the best, which moves.
 void Mcts::Recount() {
+  std::vector<std::pair<double, int64_t>> before;
   for (Node& node : nodes_) {
+    before.emplace_back(node.value, node.visits);
     node.value = node.own_reward;
     node.visits = node.own_visits;
-    if (!options_.use_measured) continue;
     if (node.latency_s) node.value += *best_s_ / *node.latency_s;
     if (node.latency_s || node.rejected) node.visits += 1;
   }
@@ -336,48 +350,11 @@ void Mcts::Recount() {
     Node& parent = at(nodes_[id].parent);
     parent.value += nodes_[id].value;
     parent.visits += nodes_[id].visits;
-    Touch(static_cast<int64_t>(id));
   }
-  Touch(0);
-}
-
-std::vector<NodeRecord> Mcts::TakeChanges() {
-  std::vector<NodeRecord> records;
-  for (int64_t id : changed_) {
-    const Node& node = at(id);
-    records.push_back({id, node.parent, node.encoded, node.key, node.sequence, node.rationale,
-                       node.source, node.predicted, node.visits, node.value, node.own_reward,
-                       node.proposed});
+  for (std::size_t id = 0; id < nodes_.size(); ++id) {
+    if (before[id] != std::pair(nodes_[id].value, nodes_[id].visits))
+      Touch(static_cast<int64_t>(id));
   }
-  changed_.clear();
-  return records;
-}
-
-Status Mcts::Restore(std::span<const NodeRecord> nodes, std::span<const Observation> observations) {
-  std::map<int64_t, Observation> observed;
-  for (const Observation& o : observations) observed[o.node] = o;
-  nodes_.clear();
-  by_key_.clear();
-  for (const NodeRecord& record : nodes) {
-    const auto id = static_cast<int64_t>(nodes_.size());
-    if (record.id != id || record.parent >= id) {
-      return Fail(Code::kRunDirectory, "the stored tree is damaged at node {}", record.id);
-    }
-    TW_TRY(StatePtr state, space_.Decode(record.state));
-    AddNode(record.parent, state, record.key, record.sequence, record.rationale, record.source,
-            record.predicted);
-    Node& node = at(id);
-    node.proposed = record.proposed;
-    node.own_visits = id > 0 ? 1 : 0;
-    node.own_reward = record.reward;
-    if (record.parent >= 0 && record.source != "rollout") ++at(record.parent).grown;
-    if (record.proposed && !observed.contains(id)) unfinished_.push_back(id);
-  }
-  Observe(observations);
-  Recount();
-  changed_.clear();
-  random_ = Random(random_.state() ^ (0x9e3779b97f4a7c15 * nodes_.size()));
-  return Ok();
 }
 
 }  // namespace tw::search

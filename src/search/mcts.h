@@ -1,10 +1,11 @@
 // Monte Carlo tree search over program transformations.
 //
-// The method is that of Reasoning Compiler, section 3.2: UCT selection, expansion by a proposer (a random legal
-// transformation when its proposal does not apply), a random rollout to a horizon that a cost model scores,
-// back-propagation of that score as a reward, no program twice in the tree. MctsOptions::Paper() is that and no
-// more. MctsOptions::Default() also lets measured latencies into the tree, measures the end of a rollout
-// when it looks better than any node, and expands several leaves at a time.
+// The method is that of Reasoning Compiler, section 3.2: UCT selection, expansion by a proposer (a
+// random legal transformation when its proposal does not apply), a random rollout to a horizon that
+// a cost model scores, back-propagation of that score as a reward, no program twice in the tree.
+// MctsOptions::Paper() is that and no more. MctsOptions::Default() also lets measured latencies
+// into the tree, measures the end of a rollout when it looks better than any node, and expands
+// several leaves at a time.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +23,17 @@
 
 namespace tw::search {
 
+class StateReader;
+
 struct MctsOptions {
-  double exploration = 1.4142135623730951;  // c of UCT
-  int branching = 2;          // B: children that expansion gives a node
-  int root_branching = 2;     // the same for the root, whose only moves choose a sketch
-  int horizon = 4;            // transformations of a rollout
-  int width = 1;              // leaves expanded at a time; more lets the space use its threads
-  int growth = 8;             // new nodes for each program that is asked for
-  double random_share = 0.05; // of the programs handed out, drawn instead of ranked
-  int explore_first = 0;      // while fewer valid measurements than this, half are drawn
+  double exploration = 1.4142135623730951;  // c of UCT, for rewards of about 0 to 1
+  int branching = 2;                        // B: children that expansion gives a node
+  int root_branching = 2;      // the same for the root, whose only moves choose a sketch
+  int horizon = 4;             // transformations of a rollout
+  int width = 1;               // leaves expanded at a time; more lets the space use its threads
+  int growth = 8;              // new nodes for each program that is asked for
+  double random_share = 0.05;  // of the programs handed out, drawn instead of ranked
+  int explore_first = 0;       // while fewer valid measurements than this, half are drawn
   bool measure_rollouts = false;
   bool use_measured = false;  // a measured latency is one more reward: best / latency
   int patience = 4;           // failed expansions after which a node is left alone
@@ -41,8 +44,8 @@ struct MctsOptions {
 
 struct MctsCounts {
   int64_t expansions = 0;
-  int64_t fallbacks = 0;    // expansions by a random transformation because no proposal applied
-  int64_t duplicates = 0;   // programs that were in the tree already
+  int64_t fallbacks = 0;   // expansions by a random transformation because no proposal applied
+  int64_t duplicates = 0;  // programs that were in the tree already
   int64_t rollouts = 0;
   std::map<std::string, int64_t> invalid;  // proposals that did not apply, by reason
 };
@@ -58,21 +61,24 @@ class Mcts : public Searcher {
   std::vector<NodeRecord> TakeChanges() override;
   Status Restore(std::span<const NodeRecord> nodes,
                  std::span<const Observation> observations) override;
+  std::string SaveState() const override;
+  Status LoadState(const std::string& state) override;
   int64_t Scored() const override { return scored_; }
 
   const MctsCounts& counts() const { return counts_; }
-  // Grows the tree by one round of `width` expansions. Returns the number of new nodes. For tests and benchmarks;
-  // Propose calls it as often as it needs.
+  // Grows the tree by one round of `width` expansions. Returns the number of new nodes. For tests
+  // and benchmarks; Propose calls it as often as it needs.
   int Grow();
 
-  // UCT of a child: value / visits + c sqrt(ln(parent visits) / visits); infinite when it was never visited.
+  // UCT of a child: value / visits + c sqrt(ln(parent visits) / visits); infinite when it was never
+  // visited.
   static double Uct(double value, double visits, double parent_visits, double exploration);
 
  private:
   struct Node {
     int64_t parent = -1;
     std::vector<int64_t> children;
-    int grown = 0;            // children that expansion made; the others came from rollouts
+    int grown = 0;  // children that expansion made; the others came from rollouts
     StatePtr state;
     std::string key;
     std::string encoded;
@@ -80,13 +86,13 @@ class Mcts : public Searcher {
     std::string rationale;
     std::string source;
     double predicted = 0;
-    double own_reward = 0;    // of its own rollout
+    double own_reward = 0;  // of its own rollout
     int64_t own_visits = 0;
-    double value = 0;         // sums over the subtree
+    double value = 0;  // sums over the subtree
     int64_t visits = 0;
-    int pending = 0;          // virtual visits: leaves at or below it that are being expanded
-    int expanding = 0;        // how often it is such a leaf itself
-    int failed = 0;           // expansions that gave nothing
+    int pending = 0;    // virtual visits: leaves at or below it that are being expanded
+    int expanding = 0;  // how often it is such a leaf itself
+    int failed = 0;     // expansions that gave nothing
     bool proposed = false;
     std::optional<double> latency_s;  // measured and valid
     bool rejected = false;            // measured and not valid
@@ -120,7 +126,10 @@ class Mcts : public Searcher {
   int64_t AddNode(int64_t parent, const StatePtr& state, const std::string& key,
                   std::vector<Transformation> sequence, const std::string& rationale,
                   const std::string& source, double predicted);
+  std::vector<double> Score(std::span<const StatePtr> states);
   void Keep(Terminal terminal);
+  Status RestoreSaved(StateReader& saved);
+  void FindUnfinished(std::span<const Observation> observations);
   void Repredict();
   void Recount();
   Candidate HandOut(int64_t id);
@@ -136,10 +145,12 @@ class Mcts : public Searcher {
   std::vector<Terminal> terminals_;
   std::set<std::string> terminal_keys_;
   std::set<int64_t> changed_;
-  std::deque<int64_t> unfinished_;
+  std::vector<int64_t> in_flight_;  // handed out and not observed, in order
+  std::deque<int64_t> unfinished_;  // the same of an earlier process, to be handed out again
   std::optional<double> best_s_;
   int64_t valid_ = 0;
   bool model_changed_ = false;
+  std::string saved_;  // what LoadState was given, until Restore
   int64_t scored_ = 0;
   MctsCounts counts_;
 };

@@ -1,6 +1,9 @@
 #include "search/node_book.h"
 
 #include <set>
+#include <utility>
+
+#include "search/records.h"
 
 namespace tw::search {
 
@@ -37,15 +40,14 @@ std::vector<NodeRecord> NodeBook::TakeChanges() { return std::exchange(changes_,
 
 Status NodeBook::Restore(std::span<const NodeRecord> nodes,
                          std::span<const Observation> observations) {
+  TW_CHECK(CheckRecords(space_, nodes, observations));
+  if (nodes.empty()) return Ok();
   std::set<int64_t> observed;
   for (const Observation& o : observations) observed.insert(o.node);
   states_.clear();
   by_key_.clear();
   changes_.clear();
   for (const NodeRecord& node : nodes) {
-    if (node.id != size()) {
-      return Fail(Code::kRunDirectory, "the stored nodes have a gap before node {}", node.id);
-    }
     TW_TRY(StatePtr state, space_.Decode(node.state));
     if (node.proposed && !observed.contains(node.id)) unfinished_.push_back(node.id);
     by_key_[node.key] = node.id;

@@ -1,4 +1,5 @@
-// The programs that a searcher without a tree of its own knows: which were handed out, and what is to be stored.
+// The programs that a searcher without a tree of its own knows: which were handed out, and what is
+// to be stored.
 #pragma once
 
 #include <deque>
@@ -18,12 +19,12 @@ class NodeBook {
   // Adds a program as one that is handed out; false when it is known already.
   bool Add(const StatePtr& state, int64_t parent, std::vector<Transformation> sequence,
            std::vector<Candidate>* handed_out);
-  bool Knows(const std::string& key) const { return by_key_.contains(key); }
   int64_t size() const { return static_cast<int64_t>(states_.size()); }
   const StatePtr& state(int64_t node) const { return states_[static_cast<std::size_t>(node)]; }
 
   std::vector<NodeRecord> TakeChanges();
-  // Programs that an earlier session handed out and that have no observation are given again first.
+  // Checks the records (CheckRecords). Programs that were handed out and have no observation are
+  // given again.
   Status Restore(std::span<const NodeRecord> nodes, std::span<const Observation> observations);
   void TakeUnfinished(int count, std::vector<Candidate>* handed_out);
 

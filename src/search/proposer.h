@@ -1,4 +1,5 @@
-// A Proposer suggests what to do next to a program, given where it came from and what happened so far.
+// A Proposer suggests what to do next to a program, given where it came from and what happened so
+// far.
 #pragma once
 
 #include <optional>
@@ -34,6 +35,9 @@ class Proposer {
   virtual std::string Name() const = 0;
   // Up to `count` proposals for the last program of context.path. None when it has nothing to say.
   virtual std::vector<Proposal> Propose(const Context& context, int count) = 0;
+  // What a proposer needs to go on as if its process had not ended (see Searcher).
+  virtual std::string SaveState() const { return {}; }
+  virtual Status LoadState(const std::string& /*state*/) { return Ok(); }
 };
 
 }  // namespace tw::search

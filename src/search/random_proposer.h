@@ -2,13 +2,15 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "search/proposer.h"
 
 namespace tw::search {
 
-// One transformation, its domain drawn by weight, its parameters uniformly; nothing when none is legal.
-std::optional<Transformation> DrawTransformation(Space& space, const State& state, Random& random);
+// One transformation, its domain drawn by weight, its parameters uniformly; nothing when there are
+// no domains.
+std::optional<Transformation> DrawTransformation(std::span<const Domain> domains, Random& random);
 
 class RandomProposer : public Proposer {
  public:
@@ -16,6 +18,8 @@ class RandomProposer : public Proposer {
 
   std::string Name() const override { return "random"; }
   std::vector<Proposal> Propose(const Context& context, int count) override;
+  std::string SaveState() const override;
+  Status LoadState(const std::string& state) override;
 
  private:
   Space& space_;

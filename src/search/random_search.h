@@ -17,6 +17,8 @@ class RandomSearch : public Searcher {
   std::vector<NodeRecord> TakeChanges() override { return book_.TakeChanges(); }
   Status Restore(std::span<const NodeRecord> nodes,
                  std::span<const Observation> observations) override;
+  std::string SaveState() const override;
+  Status LoadState(const std::string& state) override;
   int64_t Scored() const override { return scored_; }
 
  private:
@@ -24,10 +26,11 @@ class RandomSearch : public Searcher {
   NodeBook book_;
   Random random_;
   int64_t scored_ = 0;
+  bool loaded_ = false;
 };
 
-// Draws whole programs until `count` are handed out or too many draws in a row gave nothing new, which on a
-// small space means that there is nothing more. Returns the number of draws.
+// Draws whole programs until `count` are handed out or too many draws in a row gave nothing new,
+// which on a small space means that there is nothing more. Returns the number of draws.
 int64_t DrawPrograms(Space& space, int count, Random& random, NodeBook& book,
                      std::vector<Candidate>* handed_out);
 
