@@ -1,5 +1,6 @@
 #include "worker/faults.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -18,7 +19,10 @@ std::optional<FaultPlan> FaultsFromEnvironment() {
   if (text == nullptr) return std::nullopt;
   const std::string plan(text);
   const std::size_t at = plan.find('@'), colon = plan.find(':');
-  if (at == std::string::npos || colon == std::string::npos || colon < at) return std::nullopt;
+  if (at == std::string::npos || colon == std::string::npos || colon < at) {
+    fmt::print(stderr, "TENSORWRIGHT_INJECT={}: not FAULT@STAGE:N, so nothing is injected\n", plan);
+    return std::nullopt;
+  }
   const std::string every = plan.substr(colon + 1);
   FaultPlan parsed{plan.substr(0, at), plan.substr(at + 1, colon - at - 1), 1};
   if (every != "all") parsed.every = std::max<int64_t>(std::atoll(every.c_str()), 1);

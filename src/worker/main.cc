@@ -1,6 +1,9 @@
-// tensorwright-worker PARENT [CPUS]: builds, checks and times candidates for the tuner that started it.
-// Not for people: it speaks the frames of measure/protocol.h on stdin and stdout.
+// tensorwright-worker PARENT [CPUS]: builds, checks and times candidates for the tuner that started
+// it. Not for people: it speaks the frames of measure/protocol.h on stdin and stdout.
+#include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -31,12 +34,26 @@ void PinTo(const std::string& cpus) {
   }
 }
 
+// Candidates crash: no core files of gigabytes. And when memory runs out, the kernel is to kill
+// this process and not the tuner.
+void ExpectTheWorst() {
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    (void)measure::WriteBytes(fd, "500").ok();
+    close(fd);
+  }
+  signal(SIGPIPE, SIG_IGN);
+}
+
 int Main(int argc, char** argv) {
   if (argc < 2) {
     std::fprintf(stderr, "tensorwright-worker is started by tensorwright\n");
     return static_cast<int>(Code::kUsage);
   }
   DieWithParent(std::atoi(argv[1]));
+  ExpectTheWorst();
   PinTo(argc > 2 ? argv[2] : "");
   // Frames keep the real stdout; what a kernel or TVM prints goes to stderr.
   const int frames_fd = dup(STDOUT_FILENO);
@@ -44,7 +61,7 @@ int Main(int argc, char** argv) {
 
   const Result<tvm_api::Versions> loaded = tvm_api::Load();
   Worker worker(frames_fd);
-  measure::FrameReader reader;
+  measure::FrameReader reader(measure::kMaxFrameBytes);
   char buffer[1 << 16];
   while (true) {
     const ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
@@ -54,9 +71,9 @@ int Main(int argc, char** argv) {
       Result<std::optional<measure::Json>> message = reader.Next();
       if (!message.ok()) return static_cast<int>(Code::kInternal);
       if (!*message) break;
-      const measure::Json answer =
-          loaded.ok() ? worker.Handle(**message)
-                      : measure::Json{{"failure", "build-error"}, {"message", loaded.error().message}};
+      const measure::Json answer = loaded.ok() ? worker.Handle(**message)
+                                               : measure::Json{{"failure", "build-error"},
+                                                               {"message", loaded.error().message}};
       if (!measure::WriteBytes(frames_fd, measure::EncodeFrame(answer)).ok()) return 0;
     }
   }
