@@ -21,6 +21,21 @@ double QuantileOfSorted(const std::vector<double>& sorted, double q) {
   return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
 }
 
+// The largest k (from 0) such that the true median lies below the k-th of n sorted values with a
+// probability of at most 2.5 %: P(B <= k) for B binomial(n, 1/2). 0 when there is none.
+std::size_t LowRank(std::size_t n) {
+  double log_term = -static_cast<double>(n) * std::log(2.0);  // log P(B = 0)
+  double below = std::exp(log_term);
+  std::size_t low = 0;
+  for (std::size_t k = 1; 2 * k < n; ++k) {
+    log_term += std::log(static_cast<double>(n - k + 1) / static_cast<double>(k));
+    below += std::exp(log_term);
+    if (below > 0.025) break;
+    low = k;
+  }
+  return low;
+}
+
 }  // namespace
 
 double Quantile(std::span<const double> values, double q) {
@@ -37,11 +52,8 @@ double Spread(std::span<const double> values) {
 double RelativeUncertainty(std::span<const double> values) {
   if (values.size() < 3) return std::numeric_limits<double>::infinity();
   const std::vector<double> sorted = Sorted(values);
-  const double n = static_cast<double>(sorted.size());
-  const double half = 0.98 * std::sqrt(n);
-  const auto low = static_cast<std::size_t>(std::max(0.0, std::floor(n / 2 - half)));
-  const auto high = static_cast<std::size_t>(std::min(n - 1, std::ceil(n / 2 + half)));
-  return (sorted[high] - sorted[low]) / 2 / QuantileOfSorted(sorted, 0.5);
+  const std::size_t low = LowRank(sorted.size());
+  return (sorted[sorted.size() - 1 - low] - sorted[low]) / 2 / QuantileOfSorted(sorted, 0.5);
 }
 
 }  // namespace tw::measure

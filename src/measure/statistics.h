@@ -11,9 +11,9 @@ double Median(std::span<const double> values);
 // Half the interquartile range.
 double Spread(std::span<const double> values);
 
-// Half the width of the distribution-free 95 % confidence interval of the median, over the median
-// (Conover, Practical Nonparametric Statistics, section 3.2: the ranks n/2 -+ 0.98 sqrt(n)).
-// Infinity for fewer than 3.
+// Half the width of the distribution-free confidence interval of the median between two order
+// statistics, over the median (Conover, Practical Nonparametric Statistics, section 3.2). The
+// narrowest that covers 95 %; of 3, 4 or 5 values all there is, 75 % to 94 %. Infinity for fewer.
 double RelativeUncertainty(std::span<const double> values);
 
 }  // namespace tw::measure
