@@ -1,5 +1,4 @@
-// 16-bit floats as their bits, rounded to nearest even. Both conversions are exact where the value
-// fits.
+// 16-bit floats as their bits. Reading is exact; writing rounds a double to nearest even, once.
 #pragma once
 
 #include <algorithm>
@@ -9,14 +8,28 @@
 
 namespace tw::verify {
 
+// A double in the normal range of a format with `kMantissa` explicit bits and exponent bias
+// `kBias`: the bits without sign, rounded to nearest even. A carry out of the mantissa enters the
+// exponent, as it should.
+template <int kMantissa, int kBias>
+uint16_t RoundNormal(double magnitude) {
+  constexpr int kDropped = 52 - kMantissa;
+  constexpr uint64_t kHalf = (uint64_t{1} << (kDropped - 1)) - 1;
+  const auto bits = std::bit_cast<uint64_t>(magnitude) - (uint64_t{1023 - kBias} << 52);
+  return static_cast<uint16_t>((bits + kHalf + ((bits >> kDropped) & 1)) >> kDropped);
+}
+
 inline double FromBrainFloat(uint16_t bits) {
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
 inline uint16_t ToBrainFloat(double value) {
-  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
-  if (std::isnan(value)) return static_cast<uint16_t>((bits >> 16) | 0x40);
-  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+  const auto sign = static_cast<uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  const double magnitude = std::fabs(value);
+  if (std::isnan(value)) return sign | 0x7fc0;
+  if (magnitude >= 0x1.ffp127) return sign | 0x7f80;  // rounds to infinity
+  if (magnitude >= 0x1p-126) return sign | RoundNormal<7, 127>(magnitude);
+  return static_cast<uint16_t>(sign | static_cast<int>(std::nearbyint(magnitude * 0x1p133)));
 }
 
 inline double FromHalf(uint16_t bits) {
@@ -33,13 +46,9 @@ inline uint16_t ToHalf(double value) {
   const double magnitude = std::fabs(value);
   if (std::isnan(value)) return sign | 0x7e00;
   if (magnitude >= 65520) return sign | 0x7c00;  // rounds to infinity
-  int exponent = 0;
-  std::frexp(magnitude, &exponent);  // magnitude = f * 2^exponent, f in [0.5, 1)
-  const int unit = std::max(exponent - 11, -24);
-  const auto steps = static_cast<int>(std::nearbyint(std::ldexp(magnitude, -unit)));
-  if (unit == -24)
-    return static_cast<uint16_t>(sign | steps);  // subnormal, or carries into the first normal
-  return static_cast<uint16_t>(sign + ((unit + 24) << 10) + steps);
+  if (magnitude >= 0x1p-14) return sign | RoundNormal<10, 15>(magnitude);
+  // Subnormal, or carries into the first normal.
+  return static_cast<uint16_t>(sign | static_cast<int>(std::nearbyint(magnitude * 0x1p24)));
 }
 
 }  // namespace tw::verify

@@ -1,6 +1,5 @@
-#include <cmath>
-#include <cstring>
 #include <numbers>
+#include <type_traits>
 
 #include "base/random.h"
 #include "verify/half.h"
@@ -29,37 +28,42 @@ class Stream {
   uint64_t start_;
 };
 
-double Draw(Distribution distribution, const Stream& stream, int64_t index) {
-  switch (distribution) {
-    case Distribution::kUniform:
-      return 2 * stream.Unit(index) - 1;
-    case Distribution::kPositive:
-      return 0.5 + stream.Unit(index);
-    case Distribution::kNormal: {
-      // Box-Muller from the two halves of one output.
-      const uint64_t bits = stream.Bits(index);
-      const double u = (static_cast<double>(bits >> 32) + 1) * 0x1p-32;
-      const double v = static_cast<double>(bits & 0xffffffff) * 0x1p-32;
-      return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
-    }
-  }
-  return 0;
+// The sum of four uniform numbers of 16 bits, centred and scaled to variance 1 (Irwin-Hall):
+// bell-shaped, within +-3.47.
+double NearlyNormal(uint64_t bits) {
+  const auto sum = static_cast<int64_t>((bits & 0xffff) + (bits >> 16 & 0xffff) +
+                                        (bits >> 32 & 0xffff) + (bits >> 48));
+  return static_cast<double>(sum + 2 - (int64_t{1} << 17)) * (std::numbers::sqrt3 / 65536);
 }
 
+// Every distribution uses only operations that IEEE 754 rounds exactly, so that a reference file
+// means the same inputs on every machine and with every C library.
 template <typename T, typename Convert>
 void Fill(Distribution distribution, const Stream& stream, int64_t count, void* data,
           Convert convert) {
   T* out = static_cast<T*>(data);
-  for (int64_t i = 0; i < count; ++i) out[i] = convert(Draw(distribution, stream, i));
+  switch (distribution) {
+    case Distribution::kUniform:
+      for (int64_t i = 0; i < count; ++i) out[i] = convert(2 * stream.Unit(i) - 1);
+      return;
+    case Distribution::kPositive:
+      for (int64_t i = 0; i < count; ++i) out[i] = convert(0.5 + stream.Unit(i));
+      return;
+    case Distribution::kNormal:
+      for (int64_t i = 0; i < count; ++i) out[i] = convert(NearlyNormal(stream.Bits(i)));
+      return;
+  }
 }
 
-// Small integers: sums of products stay exact in every accumulator type.
+// Small integers: sums of products stay exact in every accumulator type. Positive ones are 0 to 3,
+// so that they can be indices of whatever has at least four elements.
 template <typename T>
-void FillIntegers(const Stream& stream, int64_t count, void* data, bool is_signed) {
+void FillIntegers(Distribution distribution, const Stream& stream, int64_t count, void* data) {
   T* out = static_cast<T*>(data);
+  const int drop = distribution == Distribution::kPositive ? 62 : 61;
+  const int64_t lowest = drop == 61 && std::is_signed_v<T> ? -4 : 0;
   for (int64_t i = 0; i < count; ++i) {
-    const auto value = static_cast<int64_t>(stream.Bits(i) >> 61);  // 0 to 7
-    out[i] = static_cast<T>(is_signed ? value - 4 : value);
+    out[i] = static_cast<T>(lowest + static_cast<int64_t>(stream.Bits(i) >> drop));
   }
 }
 
@@ -84,21 +88,21 @@ void FillInput(Distribution distribution, uint64_t seed, int argument, DType dty
       return;
     }
     case DType::kI8:
-      return FillIntegers<int8_t>(stream, count, data, true);
+      return FillIntegers<int8_t>(distribution, stream, count, data);
     case DType::kI16:
-      return FillIntegers<int16_t>(stream, count, data, true);
+      return FillIntegers<int16_t>(distribution, stream, count, data);
     case DType::kI32:
-      return FillIntegers<int32_t>(stream, count, data, true);
+      return FillIntegers<int32_t>(distribution, stream, count, data);
     case DType::kI64:
-      return FillIntegers<int64_t>(stream, count, data, true);
+      return FillIntegers<int64_t>(distribution, stream, count, data);
     case DType::kU8:
-      return FillIntegers<uint8_t>(stream, count, data, false);
+      return FillIntegers<uint8_t>(distribution, stream, count, data);
     case DType::kU16:
-      return FillIntegers<uint16_t>(stream, count, data, false);
+      return FillIntegers<uint16_t>(distribution, stream, count, data);
     case DType::kU32:
-      return FillIntegers<uint32_t>(stream, count, data, false);
+      return FillIntegers<uint32_t>(distribution, stream, count, data);
     case DType::kU64:
-      return FillIntegers<uint64_t>(stream, count, data, false);
+      return FillIntegers<uint64_t>(distribution, stream, count, data);
   }
 }
 

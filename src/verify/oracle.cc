@@ -68,6 +68,15 @@ Inputs MakeInputs(const Reference& reference) {
   return inputs;
 }
 
+DType Precision(const leir::Program& program) {
+  DType coarsest = DType::kF64;
+  for (const leir::Tensor& t : program.tensors) {
+    if (t.role == leir::Role::kTemporary && Epsilon(t.dtype) > Epsilon(coarsest))
+      coarsest = t.dtype;
+  }
+  return coarsest;
+}
+
 }  // namespace
 
 std::vector<tvm_api::Argument> ArgumentsOf(const leir::Program& program) {
@@ -82,8 +91,13 @@ std::vector<tvm_api::Argument> ArgumentsOf(const leir::Program& program) {
 Result<Reference> ReferenceFromInterpreter(const leir::Program& program, uint64_t seed,
                                            Distribution distribution, int points,
                                            int64_t max_statements) {
-  Reference reference{
-      seed, distribution, ArgumentsOf(program), {}, leir::ReductionLength(program), "interpreter"};
+  Reference reference;
+  reference.seed = seed;
+  reference.distribution = distribution;
+  reference.arguments = ArgumentsOf(program);
+  reference.precision = Precision(program);
+  reference.reduction_length = leir::ReductionLength(program);
+  reference.oracle = "interpreter";
   const Inputs inputs = MakeInputs(reference);
   const int64_t statements = leir::CountStatements(program);
   const bool whole = statements <= max_statements;
@@ -111,26 +125,12 @@ Result<Reference> ReferenceFromInterpreter(const leir::Program& program, uint64_
   }
   for (std::size_t o = 0; o < values.size(); ++o) {
     const std::size_t count = std::max(values[o].real.size(), values[o].integer.size());
-    for (std::size_t i = 0; i < count; ++i) reference.outputs[o].value.push_back(values[o].At(i));
+    for (std::size_t i = 0; i < count; ++i) {
+      reference.outputs[o].value.push_back(Saturate(values[o].dtype, values[o].At(i)));
+    }
     reference.outputs[o].scale = RootMeanSquare(reference.outputs[o].value);
   }
   return reference;
-}
-
-Distribution DefaultDistribution(const leir::Program& program) {
-  bool positive = false;
-  const auto visit = [&](auto&& self, const leir::Expr& e, bool under) -> void {
-    const bool risky =
-        e.op == leir::Op::kLog || e.op == leir::Op::kSqrt || e.op == leir::Op::kPower;
-    positive |= under && e.op == leir::Op::kLoad;
-    for (std::size_t i = 0; i < e.operands.size(); ++i) {
-      self(self, *e.operands[i], under || risky || (e.op == leir::Op::kDiv && i == 1));
-    }
-  };
-  leir::ForEachStatement(program, [&](const leir::Statement& statement, const leir::Loops&, int) {
-    visit(visit, *statement.value, false);
-  });
-  return positive ? Distribution::kPositive : Distribution::kUniform;
 }
 
 }  // namespace tw::verify

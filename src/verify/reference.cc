@@ -1,5 +1,6 @@
 #include "verify/reference.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -11,7 +12,7 @@
 namespace tw::verify {
 namespace {
 
-constexpr std::string_view kMagic = "TWREF1\n";
+constexpr std::string_view kMagic = "TWREF2\n";
 
 int64_t Elements(const tvm_api::Argument& argument) {
   int64_t count = 1;
@@ -42,19 +43,29 @@ Error Damaged(const std::filesystem::path& path) {
 }  // namespace
 
 double RootMeanSquare(const std::vector<double>& values) {
+  // Relative to the largest, so that no square leaves the range.
+  double largest = 0;
+  for (double v : values) {
+    if (std::isfinite(v)) largest = std::max(largest, std::fabs(v));
+  }
+  if (largest == 0) return 0;
   double sum = 0;
   int64_t count = 0;
   for (double v : values) {
     if (!std::isfinite(v)) continue;
-    sum += v * v;
+    sum += (v / largest) * (v / largest);
     ++count;
   }
-  return count == 0 ? 0 : std::sqrt(sum / static_cast<double>(count));
+  return largest * std::sqrt(sum / static_cast<double>(count));
 }
 
 Reference ReferenceFromOutputs(const std::vector<tvm_api::Argument>& arguments, uint64_t seed,
                                Distribution distribution, const std::vector<const void*>& outputs) {
-  Reference reference{seed, distribution, arguments, {}, 1, "unscheduled"};
+  Reference reference;
+  reference.seed = seed;
+  reference.distribution = distribution;
+  reference.arguments = arguments;
+  reference.oracle = "unscheduled";
   std::size_t next = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i].is_output) continue;
@@ -75,8 +86,11 @@ Reference ReferenceFromOutputs(const std::vector<tvm_api::Argument>& arguments, 
 Status Reference::Save(const std::filesystem::path& path) const {
   nlohmann::json head{{"seed", seed},
                       {"distribution", static_cast<int>(distribution)},
+                      {"precision", LongName(precision)},
                       {"reduction_length", reduction_length},
-                      {"oracle", oracle}};
+                      {"oracle", oracle},
+                      {"arguments", nlohmann::json::array()},
+                      {"outputs", nlohmann::json::array()}};
   for (const tvm_api::Argument& a : arguments) {
     head["arguments"].push_back({a.name, LongName(a.dtype), a.shape, a.is_output});
   }
@@ -114,6 +128,9 @@ Result<Reference> Reference::Load(const std::filesystem::path& path) {
   Reference reference;
   reference.seed = head.at("seed");
   reference.distribution = static_cast<Distribution>(head.at("distribution").get<int>());
+  const auto precision = ParseDType(head.at("precision").get<std::string>());
+  if (!precision) return Damaged(path);
+  reference.precision = *precision;
   reference.reduction_length = head.at("reduction_length");
   reference.oracle = head.at("oracle");
   for (const auto& a : head.at("arguments")) {
@@ -122,17 +139,15 @@ Result<Reference> Reference::Load(const std::filesystem::path& path) {
     reference.arguments.push_back(
         {a[0].get<std::string>(), *dtype, a[2].get<std::vector<int64_t>>(), a[3].get<bool>()});
   }
-  if (head.contains("outputs")) {
-    for (const auto& o : head.at("outputs")) {
-      ExpectedOutput expected;
-      expected.argument = o[0];
-      expected.scale = o[3];
-      if (!Take(left, expected.index, o[1].get<std::size_t>()) ||
-          !Take(left, expected.value, o[2].get<std::size_t>())) {
-        return Damaged(path);
-      }
-      reference.outputs.push_back(std::move(expected));
+  for (const auto& o : head.at("outputs")) {
+    ExpectedOutput expected;
+    expected.argument = o[0];
+    expected.scale = o[3];
+    if (!Take(left, expected.index, o[1].get<std::size_t>()) ||
+        !Take(left, expected.value, o[2].get<std::size_t>())) {
+      return Damaged(path);
     }
+    reference.outputs.push_back(std::move(expected));
   }
   return reference;
 }
