@@ -136,14 +136,14 @@ TEST_P(Resume, ADamagedStateIsRefusedOrTaken) {
   Stored stored;
   Process(GetParam()).Run(stored, 64, 20);
   const std::string whole = stored.state;
-  for (std::size_t length = 1; length < whole.size(); length += 1 + length / 40) {
+  for (std::size_t length = 1; length < whole.size(); length += 1 + length / 8) {
     stored.state = whole.substr(0, length);
     const Status status = Process(GetParam()).Continue(stored);
     ASSERT_FALSE(status.ok()) << length;
     EXPECT_EQ(status.error().code, Code::kRunDirectory);
     EXPECT_THAT(status.error().message, HasSubstr("damaged"));
   }
-  for (std::size_t at = 0; at < whole.size(); at += 1 + at / 40) {
+  for (std::size_t at = 0; at < whole.size(); at += 1 + at / 8) {
     stored.state = whole;
     stored.state[at] = stored.state[at] == '9' ? ' ' : '9';
     Process second(GetParam());
