@@ -1,8 +1,11 @@
 #include "worker/worker.h"
 
+#include <cmath>
+#include <cstring>
 #include <new>
 
 #include "tvm/schedule.h"
+#include "verify/element.h"
 
 namespace tw::worker {
 namespace {
@@ -11,6 +14,21 @@ using measure::FailureKind;
 
 Json Failure(FailureKind kind, const std::string& message) {
   return {{"failure", Name(kind)}, {"message", message}};
+}
+
+int64_t Elements(const tvm_api::TensorView& view) {
+  int64_t count = 1;
+  for (const int64_t extent : view.shape) count *= extent;
+  return count;
+}
+
+// Of no elements: false.
+bool AllNan(const tvm_api::TensorView& view) {
+  if (!IsFloat(view.dtype) || Elements(view) == 0) return false;
+  for (int64_t i = 0; i < Elements(view); ++i) {
+    if (!std::isnan(verify::Element(view.dtype, view.data, i))) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -72,6 +90,23 @@ Result<tvm_api::Module> Worker::ModuleOf(const Json& message, FailureKind* kind)
 std::string Worker::Check(double* worst) const {
   for (const verify::Reference& reference : references_) {
     if (auto wrong = buffers_->Check(reference, worst)) return *wrong;
+  }
+  return references_.front().outputs.empty() ? CheckWritten() : "";
+}
+
+std::string Worker::CheckWritten() const {
+  for (std::size_t i = 0; i < buffers_->views().size(); ++i) {
+    const tvm_api::Argument& argument = references_.front().arguments[i];
+    const tvm_api::TensorView& view = buffers_->views()[i];
+    if (!argument.is_output || !AllNan(view)) continue;
+    // Either a result of these inputs, or what became of the sentinel.
+    std::memset(view.data, 0, static_cast<std::size_t>(Elements(view)) * SizeOf(view.dtype));
+    if (Status status = built_->Run(buffers_->views()); !status.ok()) return status.error().message;
+    if (AllNan(view)) continue;
+    return fmt::format(
+        "{} depends on what was in it before the call: the program never writes it, or reads it "
+        "first; programs that update an argument in place cannot be checked",
+        argument.name);
   }
   return "";
 }
@@ -138,8 +173,8 @@ Json Worker::Time(const Json& message) {
               {"spread_s", timing->spread_s},
               {"calls", timing->calls},
               {"time_s", measure::MonotonicSeconds() - start}};
-  // What was timed must be what was checked: a program that skips work when called again shows
-  // here.
+  // What was timed must be what was checked: a program whose results depend on the run, by a race
+  // say, shows here.
   double worst = 0;
   const std::string wrong = Check(&worst);
   answer["max_error"] = std::min(worst, 1e300);
@@ -155,6 +190,7 @@ Json Worker::Save(const Json& message) {
   }
   verify::Reference saved =
       verify::ReferenceFromOutputs(first.arguments, first.seed, first.distribution, outputs);
+  saved.precision = first.precision;
   saved.reduction_length = first.reduction_length;
   const Status status = saved.Save(message.at("path").get<std::string>());
   return status.ok() ? Json::object() : Failure(FailureKind::kRunError, status.error().message);

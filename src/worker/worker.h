@@ -37,6 +37,9 @@ class Worker {
   Result<tvm_api::Module> ModuleOf(const Json& message, measure::FailureKind* kind) const;
   // Compares the outputs with every reference; "" when they are right.
   std::string Check(double* worst) const;
+  // For the program as given, when it is the oracle itself: outputs that still hold the sentinel,
+  // or what was computed from it, would make every candidate right, since NaN equals NaN.
+  std::string CheckWritten() const;
   void Phase(const char* name);
 
   int frames_fd_;
