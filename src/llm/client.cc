@@ -250,7 +250,10 @@ ChatResult HttpEndpoint::Complete(const ChatRequest& request) {
     const bool adapted = Adapt(request, attempt);
     const bool refused_at_once = adapted && attempt.end == HttpReply::End::kComplete;
     if (refused_at_once) continue;  // at most once a parameter, so this ends
-    if (!attempt.verdict.retry || retries == options_.retries) return finish(std::move(result));
+    // Each timeout may have taken minutes.
+    const bool slow = result.failure->kind == FailureKind::kTimeout;
+    const int allowed = slow ? std::min(1, options_.retries) : options_.retries;
+    if (!attempt.verdict.retry || retries >= allowed) return finish(std::move(result));
     const double asked = attempt.verdict.retry_after_s.value_or(0);
     if (asked > options_.max_wait_s) {
       return finish(std::move(result),

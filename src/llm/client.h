@@ -30,7 +30,7 @@ struct HttpOptions {
   std::string key;      // sent as "Authorization: Bearer" and written nowhere; empty for none
   HttpHeaders headers;  // more headers; values of those named like a secret are kept secret too
   TransferLimits limits;
-  int retries = 4;         // after the first attempt
+  int retries = 4;         // after the first attempt; of timeouts at most one
   double backoff_s = 1;    // attempt n waits a random part of backoff_s * 2^n
   double max_wait_s = 60;  // longest wait; a server that asks for more is given up
   uint64_t seed = 0;       // of the random waits

@@ -121,6 +121,13 @@ TEST_F(RetryTest, WhatPassesIsTriedAgain) {
   }
 }
 
+TEST_F(RetryTest, TimeoutsAreRepeatedOnce) {
+  const ChatResult result = Ask({{504, ""}, {504, ""}, {200, Completion("hi")}});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.failure->kind, Kind::kTimeout);
+  EXPECT_EQ(result.requests, 2);
+}
+
 TEST_F(RetryTest, WhatDoesNotPassIsNot) {
   for (const Scripted& only : std::vector<Scripted>{
            {429, ErrorBody("no credit", {{"code", "insufficient_quota"}})},
