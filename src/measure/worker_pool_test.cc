@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -385,8 +386,9 @@ class OwnerTest : public WorkerPoolTest, public ::testing::WithParamInterface<co
 TEST_P(OwnerTest, WorkersDieWithAKilledTuner) {
   std::vector<pid_t> workers;
   {
-    Result<Subprocess> owner = Subprocess::Spawn(
-        {.program = TW_POOL_OWNER, .arguments = {TW_FAKE_WORKER, GetParam()}, .environment = {}});
+    Result<Subprocess> owner = Subprocess::Spawn({.program = TW_POOL_OWNER,
+                                                  .arguments = {TW_FAKE_WORKER, GetParam(), Log()},
+                                                  .environment = {}});
     ASSERT_TRUE(owner.ok());
     std::string text;
     pollfd waiting{owner->output(), POLLIN, 0};
@@ -398,6 +400,12 @@ TEST_P(OwnerTest, WorkersDieWithAKilledTuner) {
     }
     std::istringstream pids(text);
     for (pid_t pid; pids >> pid;) workers.push_back(pid);
+    // An idle worker would see its input end, and leave by itself.
+    auto is_stuck = [](const std::string& event) { return event.starts_with("stuck "); };
+    for (std::vector<std::string> events; std::ranges::count_if(events, is_stuck) < 2;) {
+      poll(nullptr, 0, 1);
+      events = Events();
+    }
     kill(owner->pid(), SIGKILL);
     EXPECT_EQ(owner->Wait().signal, SIGKILL);
   }

@@ -132,12 +132,12 @@ class FakeWorker {
   }
 
   void Misbehave() {
-    if (mode_ == "hang") SleepForever();
+    if (mode_ == "stubborn") signal(SIGTERM, SIG_IGN);
+    // From here on these touch no pipe, so the end of the tuner does not show in one.
+    if (mode_ == "hang" || mode_ == "stop" || mode_ == "stubborn")
+      Log(fmt::format("stuck {}", id_));
     if (mode_ == "stop") raise(SIGSTOP);
-    if (mode_ == "stubborn") {
-      signal(SIGTERM, SIG_IGN);
-      SleepForever();
-    }
+    if (mode_ == "hang" || mode_ == "stubborn") SleepForever();
     if (mode_ == "leak") {
       std::vector<std::vector<char>> hoard;
       while (true) hoard.emplace_back(std::size_t{8} << 20, 'x');

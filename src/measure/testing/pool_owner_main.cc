@@ -1,5 +1,5 @@
-// pool-owner WORKER MODE: a tuner for the tests to kill. It prints the process ids of two workers,
-// then gives each a job that ends in MODE (hang, stop, stubborn).
+// pool-owner WORKER MODE LOG: a tuner for the tests to kill. It prints the process ids of two
+// workers, then gives each a job that ends in MODE (hang, stop, stubborn).
 #include <cstdio>
 #include <string>
 
@@ -9,13 +9,13 @@ namespace tw::measure {
 namespace {
 
 int Main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
   PoolOptions options;
   options.program = argv[1];
   options.workers = 2;
   options.timeout_s = 1000;
   WorkerPool pool(options);
-  if (!pool.Load({.module_json = "/dev/null", .target_json = "", .references = {}}).ok()) return 3;
+  if (!pool.Load({.module_json = argv[3], .target_json = "", .references = {}}).ok()) return 3;
   const std::atomic<bool> never{false};
   auto measure = [&](const std::string& trace) {
     const Job jobs[] = {{1, trace, ""}, {2, trace, ""}};
