@@ -170,9 +170,8 @@ float InLanes(const std::vector<float>& terms, int lanes) {
 TEST(LongSums, OfSinglePrecisionPassInAnyOrder) {
   const auto passes = [](const std::function<float(const std::vector<float>&)>& sum) {
     for (Distribution distribution : kEach) {
-      EXPECT_EQ(Verdict(
-                    kLongSums, [&](const Views& views) { LongSums(views, sum); }, distribution),
-                "");
+      EXPECT_EQ(
+          Verdict(kLongSums, [&](const Views& views) { LongSums(views, sum); }, distribution), "");
     }
   };
   for (int lanes : {1, 8, 16, 64, 1024}) {
