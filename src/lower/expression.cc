@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 
@@ -19,6 +20,7 @@ struct Typed {
   DType type = DType::kI32;
   std::optional<double> literal;
   bool integral = false;  // of a literal
+  bool loaded = false;    // an integer that comes from a tensor, not from indices
 
   bool IsReal() const { return literal ? !integral : IsFloat(type); }
 };
@@ -58,7 +60,7 @@ class Emitter {
         const Typed then = Emit(*e.operands[1]), otherwise = Emit(*e.operands[2]);
         const DType type = Common(then, otherwise);
         return {IfThenElse(condition, Materialize(then, type), Materialize(otherwise, type)), type,
-                std::nullopt, false};
+                std::nullopt, false, then.loaded || otherwise.loaded};
       }
       default:
         return EmitBinary(e.op, Emit(*e.operands[0]), Emit(*e.operands[1]));
@@ -96,45 +98,57 @@ class Emitter {
     for (const leir::ExprPtr& i : e.operands) indices.push_back(Materialize(Emit(*i), env_.index));
     Any load = Load(env_.buffers->at(e.name), indices);
     if (env_.replace_load) load = env_.replace_load(e, load);
-    return {load, env_.program->Find(e.name)->dtype, std::nullopt, false};
+    return {load, env_.program->Find(e.name)->dtype, std::nullopt, false, true};
+  }
+
+  static DType Wider(DType a, DType b) {
+    // Neither 16-bit float holds the other.
+    if (SizeOf(a) == SizeOf(b)) return a == b ? a : DType::kF32;
+    return SizeOf(a) > SizeOf(b) ? a : b;
+  }
+
+  // The floating type of an operation on these operands.
+  DType RealOf(std::initializer_list<const Typed*> operands) const {
+    std::optional<DType> widest;
+    for (const Typed* operand : operands) {
+      if (operand->literal || !IsFloat(operand->type)) continue;
+      widest = widest ? Wider(*widest, operand->type) : operand->type;
+    }
+    if (!widest) return env_.real;
+    return IsFloat(env_.target) ? Wider(*widest, env_.target) : *widest;
+  }
+
+  DType IntegerOf(const Typed& value) const {
+    if (!value.loaded) return env_.index;
+    return SizeOf(env_.index) > SizeOf(env_.integer) ? env_.index : env_.integer;
   }
 
   // The type in which two operands meet.
   DType Common(const Typed& a, const Typed& b) const {
-    if (a.literal && b.literal) return a.integral && b.integral ? env_.index : env_.real;
-    if (a.literal || b.literal) {
-      const Typed& typed = a.literal ? b : a;
-      const Typed& number = a.literal ? a : b;
-      if (IsFloat(typed.type) || number.integral || typed.type == DType::kBool) return typed.type;
-      return env_.real;
+    if (a.IsReal() || b.IsReal()) return RealOf({&a, &b});
+    if (!a.literal && !b.literal && a.type == DType::kBool && b.type == DType::kBool) {
+      return DType::kBool;
     }
-    if (IsFloat(a.type) || IsFloat(b.type)) {
-      if (!IsFloat(a.type)) return b.type;
-      if (!IsFloat(b.type)) return a.type;
-      // Neither 16-bit type holds the other.
-      if (SizeOf(a.type) == SizeOf(b.type)) return a.type == b.type ? a.type : DType::kF32;
-      return SizeOf(a.type) > SizeOf(b.type) ? a.type : b.type;
-    }
-    if (a.type == DType::kBool) return b.type;
-    if (b.type == DType::kBool) return a.type;
-    return SizeOf(a.type) >= SizeOf(b.type) ? a.type : b.type;
+    return IntegerOf(a.loaded ? a : b);
   }
 
   Typed EmitNegate(const Typed& value) const {
     if (value.literal) return Literal(-*value.literal, value.integral);
-    const Any zero = IsFloat(value.type) ? Real(value.type, 0) : Integer(value.type, 0);
     // -x rather than 0-x, so that the sign of zero is right.
-    const Any negated = IsFloat(value.type)
-                            ? Binary("prim._OpMul", value.expr, Real(value.type, -1))
-                            : Binary("prim._OpSub", zero, value.expr);
-    return {negated, value.type, std::nullopt, false};
+    if (IsFloat(value.type)) {
+      return {Binary("prim._OpMul", value.expr, Real(value.type, -1)), value.type, std::nullopt,
+              false};
+    }
+    const DType type = IntegerOf(value);
+    return {Binary("prim._OpSub", Integer(type, 0), Materialize(value, type)), type, std::nullopt,
+            false, value.loaded};
   }
 
   template <typename Fold>
   Typed EmitCall(const char* op, const Expr& e, Fold fold) const {
     const Typed value = Emit(*e.operands[0]);
     if (value.literal) return Literal(fold(*value.literal), false);
-    const DType type = IsFloat(value.type) ? value.type : env_.real;
+    const DType type = RealOf({&value});
     return {Intrinsic(op, type, Materialize(value, type)), type, std::nullopt, false};
   }
 
@@ -143,8 +157,9 @@ class Emitter {
     if (IsFloat(value.type)) {
       return {Intrinsic("tirx.fabs", value.type, value.expr), value.type, std::nullopt, false};
     }
-    return {Binary("prim._OpMax", value.expr, EmitNegate(value).expr), value.type, std::nullopt,
-            false};
+    const DType type = IntegerOf(value);
+    return {Binary("prim._OpMax", Materialize(value, type), EmitNegate(value).expr), type,
+            std::nullopt, false, value.loaded};
   }
 
   Typed EmitPower(const Typed& base, const Typed& exponent) const {
@@ -152,12 +167,24 @@ class Emitter {
       return Literal(std::pow(*base.literal, *exponent.literal),
                      base.integral && exponent.integral && *exponent.literal >= 0);
     }
-    if (!base.literal && exponent.literal == 2.0) {
-      return {Binary("prim._OpMul", base.expr, base.expr), base.type, std::nullopt, false};
+    if (!base.literal && exponent.literal) {
+      // Small whole exponents as products: exact for integers, and right for negative numbers.
+      for (int n = 2; n <= kLargestProduct; ++n) {
+        if (*exponent.literal == n) return Product(base, n);
+      }
     }
-    const DType type = !base.literal && IsFloat(base.type) ? base.type : env_.real;
+    const DType type = RealOf({&base, &exponent});
     return {Binary("tirx._OpPow", Materialize(base, type), Materialize(exponent, type)), type,
             std::nullopt, false};
+  }
+
+  static constexpr int kLargestProduct = 8;
+
+  Typed Product(const Typed& base, int n) const {
+    if (n == 1) return base;
+    const Typed half = Product(base, n / 2);
+    const Typed square = EmitBinary(Op::kMul, half, half);
+    return n % 2 == 0 ? square : EmitBinary(Op::kMul, square, base);
   }
 
   Typed EmitBinary(Op op, const Typed& a, const Typed& b) const {
@@ -169,11 +196,16 @@ class Emitter {
                      Materialize(b, DType::kBool)),
               DType::kBool, std::nullopt, false};
     }
-    DType type = Common(a, b);
+    // What only compares needs no room for a result.
+    const bool compares = op != Op::kAdd && op != Op::kSub && op != Op::kMul && op != Op::kDiv &&
+                          op != Op::kFloorDiv && op != Op::kMod;
+    const bool alike = !a.literal && !b.literal && a.type == b.type && a.type != DType::kBool;
+    DType type = compares && alike ? a.type : Common(a, b);
     if (op == Op::kDiv && !IsFloat(type)) type = env_.real;
+    const bool loaded = a.loaded || b.loaded;
     const Any x = Materialize(a, type), y = Materialize(b, type);
     auto arithmetic = [&](const char* name) {
-      return Typed{Binary(name, x, y), type, std::nullopt, false};
+      return Typed{Binary(name, x, y), type, std::nullopt, false, loaded};
     };
     auto relation = [&](const char* name) {
       return Typed{Binary(name, x, y), DType::kBool, std::nullopt, false};
@@ -257,16 +289,29 @@ Any IndexOf(const Expr& expr, const Environment& environment) {
   return ValueOf(expr, environment.index, environment);
 }
 
-DType RealType(const leir::Statement& statement, const leir::Program& program) {
-  std::optional<DType> widest;
+void SetTypes(const leir::Statement& statement, const leir::Program& program,
+              Environment* environment) {
+  environment->target = program.Find(statement.target)->dtype;
+  std::optional<DType> real;
+  std::size_t bytes = 0;  // of the widest integer
+  bool is_signed = false;
   auto meet = [&](DType type) {
-    if (IsFloat(type) && (!widest || SizeOf(type) > SizeOf(*widest))) widest = type;
+    if (IsFloat(type) && (!real || SizeOf(type) > SizeOf(*real))) real = type;
+    if (!IsInteger(type)) return;
+    bytes = std::max(bytes, SizeOf(type));
+    is_signed |= ShortName(type)[0] == 'i';
   };
-  meet(program.Find(statement.target)->dtype);
+  meet(environment->target);
   leir::ForEachExpr(*statement.value, [&](const Expr& e) {
     if (e.op == Op::kLoad) meet(program.Find(e.name)->dtype);
   });
-  return widest.value_or(DType::kF64);
+  environment->real = real.value_or(DType::kF64);
+  const bool wide = IsInteger(environment->target) ? bytes > 4 : bytes > 2;
+  if (is_signed || bytes < 4) {
+    environment->integer = wide ? DType::kI64 : DType::kI32;
+  } else {
+    environment->integer = wide ? DType::kU64 : DType::kU32;
+  }
 }
 
 }  // namespace tw::lower

@@ -1,13 +1,15 @@
 #include "lower/lower.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
 #include "leir/checker.h"
-#include "leir/printer.h"
+#include "leir/location.h"
 #include "leir/walk.h"
 #include "lower/nodes.h"
+#include "lower/split.h"
 #include "lower/statement.h"
 
 namespace tw::lower {
@@ -17,47 +19,30 @@ using leir::Item;
 using leir::Nest;
 using leir::Statement;
 
-// What a statement of one nest reads and writes, for the question whether the nest can be taken
-// apart.
-struct Access {
-  const Statement* statement;
-  const leir::StatementInfo* info;
-};
-
-bool Reads(const Statement& s, const std::string& tensor) {
-  bool reads = false;
-  auto look = [&](const leir::Expr& e) { reads |= e.op == leir::Op::kLoad && e.name == tensor; };
-  leir::ForEachExpr(*s.value, look);
-  for (const leir::ExprPtr& i : s.indices) leir::ForEachExpr(*i, look);
-  return reads;
-}
-
-// True when every load of first's target in `second` has the indices that `first` writes.
-bool ReadsOnlyWhatWasJustWritten(const Statement& second, const Statement& first) {
-  bool same = true;
-  leir::ForEachExpr(*second.value, [&](const leir::Expr& e) {
-    if (e.op != leir::Op::kLoad || e.name != first.target) return;
-    for (std::size_t d = 0; d < e.operands.size(); ++d) {
-      same &= leir::Equal(*e.operands[d], *first.indices[d]);
-    }
-  });
-  return same;
-}
-
-// A nest of several statements may become one nest per statement when no value flows backwards in
-// the text and what flows forwards is final when it is read.
-bool CanSplit(const std::vector<Access>& accesses) {
-  for (std::size_t i = 0; i < accesses.size(); ++i) {
-    for (std::size_t j = i + 1; j < accesses.size(); ++j) {
-      const Statement& first = *accesses[i].statement;
-      const Statement& second = *accesses[j].statement;
-      if (first.target == second.target || Reads(first, second.target)) return false;
-      if (!Reads(second, first.target)) continue;
-      if (accesses[i].info->update != leir::Update::kNone) return false;
-      if (!ReadsOnlyWhatWasJustWritten(second, first)) return false;
-    }
+// The largest value, in size, that an integer part of the expression can take; loads count as
+// nothing, since they have a type of their own.
+double Magnitude(const leir::Expr& e, const leir::Loops& loops) {
+  std::vector<double> of;
+  for (const leir::ExprPtr& operand : e.operands) of.push_back(Magnitude(*operand, loops));
+  const double largest = of.empty() ? 0 : *std::max_element(of.begin(), of.end());
+  switch (e.op) {
+    case leir::Op::kNumber:
+      return e.is_integer ? static_cast<double>(e.integer) : 0;
+    case leir::Op::kIndex:
+      for (const leir::Loop* loop : loops) {
+        if (loop->index == e.name) return static_cast<double>(loop->extent);
+      }
+      return 0;
+    case leir::Op::kAdd:
+    case leir::Op::kSub:
+      return std::max(largest, of[0] + of[1]);
+    case leir::Op::kMul:
+      return std::max(largest, of[0] * of[1]);
+    case leir::Op::kPower:
+      return std::max(largest, std::pow(of[0], of[1]));
+    default:
+      return largest;
   }
-  return true;
 }
 
 class Lowerer {
@@ -82,15 +67,30 @@ class Lowerer {
     return tvm_api::Wrap<tvm_api::Module>(MainModule(parameters, Realize(List(), root)));
   }
 
+  // The statement that was lowered last.
+  leir::Location at() const { return at_; }
+
  private:
-  // 32-bit indices vectorise better; 64 bits only where something is larger.
+  // 32-bit indices vectorise better; 64 bits only where a tensor, a loop or what is calculated with
+  // indices and integers is larger.
   DType IndexType() const {
+    double largest = 0;
     for (const leir::Tensor& t : checked_.program.tensors) {
       double elements = 1;
       for (int64_t extent : t.shape) elements *= static_cast<double>(extent);
-      if (elements > std::numeric_limits<int32_t>::max()) return DType::kI64;
+      largest = std::max(largest, elements);
     }
-    return DType::kI32;
+    leir::ForEachStatement(checked_.program,
+                           [&](const Statement& s, const leir::Loops& loops, int) {
+                             for (const leir::Loop* loop : loops) {
+                               largest = std::max(largest, static_cast<double>(loop->extent));
+                             }
+                             largest = std::max(largest, Magnitude(*s.value, loops));
+                             for (const leir::ExprPtr& index : s.indices) {
+                               largest = std::max(largest, Magnitude(*index, loops));
+                             }
+                           });
+    return largest > std::numeric_limits<int32_t>::max() ? DType::kI64 : DType::kI32;
   }
 
   std::string UniqueName(const std::string& target) {
@@ -99,14 +99,14 @@ class Lowerer {
   }
 
   List LowerTop(const Nest& nest) {
-    std::vector<Access> accesses;
+    std::vector<NestStatement> parts;
     int ordinal = next_;
     leir::Program alone;
     alone.nests = {nest};
-    leir::ForEachStatement(alone, [&](const Statement& s, const leir::Loops&, int) {
-      accesses.push_back({&s, &checked_.statements[static_cast<std::size_t>(ordinal++)]});
+    leir::ForEachStatement(alone, [&](const Statement& s, const leir::Loops& loops, int) {
+      parts.push_back({&s, &checked_.statements[static_cast<std::size_t>(ordinal++)], loops});
     });
-    if (mode_ == Mode::kForScheduling && CanSplit(accesses)) {
+    if (mode_ == Mode::kForScheduling && CanSplit(parts)) {
       List statements;
       leir::ForEachStatement(alone, [&](const Statement& s, const leir::Loops& loops, int) {
         const StatementBlock made = Make(s, loops);
@@ -131,6 +131,7 @@ class Lowerer {
   }
 
   StatementBlock Make(const Statement& s, const leir::Loops& loops) {
+    at_ = s.location;
     return MakeBlock(s, checked_.statements[static_cast<std::size_t>(next_++)], loops,
                      UniqueName(s.target), context_);
   }
@@ -204,14 +205,17 @@ class Lowerer {
   ProgramContext context_;
   std::map<std::string, int> names_;
   int next_ = 0;  // statement, in program order
+  leir::Location at_;
 };
 
 }  // namespace
 
 Result<tvm_api::Module> Lower(const leir::Program& program, Mode mode) {
   TW_TRY(const leir::CheckedProgram checked, leir::Check(program));
-  return tvm_api::Catch(Code::kUsage, "cannot lower the program to TIR",
-                        [&] { return Lowerer(checked, mode).Run(); });
+  Lowerer lowerer(checked, mode);
+  auto module = tvm_api::Catch(Code::kUsage, "TVM refuses this", [&] { return lowerer.Run(); });
+  if (module.ok()) return module;
+  return leir::ErrorAt(program.source, lowerer.at(), "{}", module.error().message);
 }
 
 }  // namespace tw::lower

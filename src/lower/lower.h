@@ -17,6 +17,9 @@ enum class Mode {
 // the names of the tensors they write (made unique by a suffix). The same program gives the same
 // module every time. Errors are kUsage and name the statement (line:column) that cannot be said in
 // TIR.
+// A limit: where a later statement updates a tensor in place (C = C + Bias after the matmul that
+// wrote C) the module is right, but MetaSchedule's post-processing refuses the schedules it draws.
+// Write to a second tensor to tune such a program.
 Result<tvm_api::Module> Lower(const leir::Program& program, Mode mode);
 
 }  // namespace tw::lower

@@ -93,7 +93,7 @@ Any InitialValue(double value, DType type) {
     number.number = value;
   }
   Environment none;
-  none.real = type;
+  none.target = none.real = type;
   if (!infinite || value > 0) return ValueOf(number, type, none);
   Expr negative;
   negative.op = Op::kNegate;
@@ -115,7 +115,7 @@ StatementBlock MakeBlock(const leir::Statement& statement, const leir::Statement
 
   Environment env;
   env.index = context.index;
-  env.real = RealType(statement, *context.program);
+  SetTypes(statement, *context.program, &env);
   env.buffers = &context.buffers;
   env.program = context.program;
   StatementBlock result;
@@ -129,9 +129,9 @@ StatementBlock MakeBlock(const leir::Statement& statement, const leir::Statement
       continue;
     }
     const Any variable = Variable("v_" + loop->index, context.index);
-    const Axis kind = ordered.contains(loop->index) ? Axis::kOrdered
-                      : is_reduction                ? Axis::kReduction
-                                                    : Axis::kSpatial;
+    const Axis kind = !ordered.empty() ? Axis::kOrdered
+                      : is_reduction   ? Axis::kReduction
+                                       : Axis::kSpatial;
     reduces |= kind == Axis::kReduction;
     env.variables[loop->index] = variable;
     axes.push_back(BlockAxis(variable, loop->extent, kind, context.index));

@@ -26,8 +26,10 @@ struct StatementBlock {
 };
 
 // Axes are named v_INDEX and come in the order of the loops: spatial where the target uses the
-// index, reduction for the others of an update, ordered where iterations must follow one another
-// (prefix forms, updates that do not commute), which keeps MetaSchedule from touching them.
+// index, reduction for the others of an update. Where iterations must follow one another (prefix
+// forms, updates that do not commute) all axes of the block are ordered, also those that would be
+// spatial: MetaSchedule leaves loops of ordered axes alone, but tries to make a spatial one beside
+// them parallel, is refused by TVM's own check, and then refuses every schedule of the program.
 StatementBlock MakeBlock(const leir::Statement& statement, const leir::StatementInfo& info,
                          const leir::Loops& loops, const std::string& name,
                          const ProgramContext& context);

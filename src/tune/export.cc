@@ -78,7 +78,7 @@ std::string Header(const std::string& id, const std::vector<Argument>& arguments
   std::string text = fmt::format(
       R"(/* {0}: made by Tensorwright for {1}. Measured {2:.4g} ms; numbers checked.
  *
- * Arguments, row-major and contiguous, aligned to 64 bytes:
+ * Arguments, row-major and contiguous, aligned as their elements are:
 )",
       id, best.target.ToJson(), best.measurement.median_s * 1e3);
   for (const Argument& a : arguments) {
@@ -205,6 +205,14 @@ std::string PythonExample(const std::string& id, const std::vector<Argument>& ar
   return text;
 }
 
+// The interpreter whose packages stand in `site`, PREFIX/lib/pythonX.Y/site-packages.
+std::string PythonOf(const std::filesystem::path& site) {
+  const auto python = site.parent_path().parent_path().parent_path() / "bin" / "python3";
+  std::error_code ignored;
+  if (std::filesystem::exists(python, ignored)) return python.string();
+  return fmt::format("PYTHONPATH={} python3", site.string());
+}
+
 }  // namespace
 
 Result<Exported> ExportBest(const std::filesystem::path& run_dir,
@@ -232,11 +240,11 @@ Result<Exported> ExportBest(const std::filesystem::path& run_dir,
   TW_TRY(tvm_api::Versions versions, tvm_api::Load());
   exported.cpp_command = fmt::format(
       "cd {0} && c++ example.cc -I{1}/tvm_ffi/include -L{1}/tvm_ffi/lib -L{1}/tvm/lib "
-      "-Wl,-rpath,{1}/tvm_ffi/lib:{1}/tvm/lib -Wl,--no-as-needed -ltvm_ffi -ltvm_runtime -o "
-      "example "
-      "&& ./example",
-      folder.string(), versions.library_dir);
-  exported.python_command = fmt::format("cd {} && python3 example.py", folder.string());
+      "-Wl,-rpath,{1}/tvm_ffi/lib:{1}/tvm/lib -Wl,--no-as-needed -ltvm_ffi -ltvm_runtime "
+      "-o example && ./example",
+      folder.string(), versions.site_packages);
+  exported.python_command =
+      fmt::format("cd {} && {} example.py", folder.string(), PythonOf(versions.site_packages));
   return exported;
 }
 

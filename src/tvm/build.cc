@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "tvm/alignment.h"
 #include "tvm/ffi.h"
 #include "tvm/link.h"
 
@@ -193,11 +194,12 @@ Status ExportLibrary(const Module& module, const Target& target, const std::stri
     return Fail(Code::kUsage, "\"{}\" is not a C identifier, so it cannot name a function",
                 function_name);
   }
+  TW_TRY(const Module relaxed, WithElementAlignment(module));
   TW_TRY(const ScratchFolder scratch, ScratchFolder::Beside(path));
   const fs::path object = scratch.path() / "code.o";
   const fs::path library = scratch.path() / "code.so";
   TW_CHECK(Catch(Code::kInternal, "compiling the module", [&]() -> Status {
-    Compile(module, target, function_name)->WriteToFile(object.string(), "o");
+    Compile(relaxed, target, function_name)->WriteToFile(object.string(), "o");
     return Ok();
   }));
   TW_CHECK(LinkSharedLibrary(object, library));

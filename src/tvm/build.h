@@ -33,14 +33,16 @@ class Executable {
   std::shared_ptr<Impl> impl_;
 };
 
-// The passes of TVM's s_tir pipeline in order, then LLVM, then the JIT.
+// The passes of TVM's s_tir pipeline in order, then LLVM, then the JIT. Arguments must be aligned
+// to 64 bytes.
 Result<Executable> Build(const Module& module, const Target& target);
 
 // The assembly of the module's functions, for explanations and features.
 Result<std::string> Assembly(const Module& module, const Target& target);
 
 // Writes a shared library (linked with the system's C compiler) that tvm_ffi loads and that exports
-// the function under `function_name`. Errors: kEnvironment when there is no linker.
+// the function under `function_name`. Its arguments need the alignment of their elements only,
+// unlike those of Build, which must be aligned to 64 bytes. Errors: kEnvironment when there is no linker.
 Status ExportLibrary(const Module& module, const Target& target, const std::string& function_name,
                      const std::filesystem::path& path);
 // Loads what ExportLibrary wrote.

@@ -90,6 +90,7 @@ Result<Versions> CheckVersions(const fs::path& site) {
   Versions versions;
   TW_TRY(versions.tvm, CheckVersion(site, "apache_tvm", "apache-tvm", kTvmVersion));
   TW_TRY(versions.tvm_ffi, CheckVersion(site, "apache_tvm_ffi", "apache-tvm-ffi", kTvmFfiVersion));
+  versions.site_packages = site.string();
   versions.library_dir = (site / "tvm" / "lib").string();
   return versions;
 }

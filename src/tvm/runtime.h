@@ -11,7 +11,8 @@ namespace tw::tvm_api {
 struct Versions {
   std::string tvm;      // "0.27.0.post1"
   std::string tvm_ffi;  // "0.1.14.post1"
-  std::string library_dir;
+  std::string site_packages;  // the folder of both wheels
+  std::string library_dir;    // in it, of TVM's libraries
 };
 
 // The versions this build is made for, exact: others crash or lack functions (docs/tvm.md).
