@@ -115,7 +115,7 @@ def overhead(run):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--trials", type=int, default=32)
+    parser.add_argument("--trials", type=int, default=64)
     trials = parser.parse_args().trials
     with tempfile.TemporaryDirectory(prefix="tensorwright-bench-") as name:
         folder = pathlib.Path(name)

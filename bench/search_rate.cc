@@ -95,14 +95,14 @@ Status Run(const Arguments& arguments) {
   TW_CHECK(UseCores(arguments.cores));
   TW_TRY(tvm_api::Versions versions, tvm_api::Load());
   TW_TRY(tune::Workload workload, tune::LoadWorkload(arguments.workload, {}));
-  TW_TRY(tvm_api::Target target, tvm_api::Target::Parse("llvm", 1));
-  space::ScheduleSpace::Options space_options;
-  space_options.threads = arguments.cores;
-  TW_TRY(auto space, space::ScheduleSpace::Make(workload.module, target, space_options));
   tune::Options options;
   options.workload = arguments.workload;
   options.search = arguments.searcher;
   options.trials = static_cast<int64_t>(kBatch) * arguments.rounds;
+  TW_TRY(tvm_api::Target target, tvm_api::Target::Parse(options.target, 1));
+  space::ScheduleSpace::Options space_options;
+  space_options.threads = arguments.cores;
+  TW_TRY(auto space, space::ScheduleSpace::Make(workload.module, target, space_options));
   TW_TRY(auto model, tune::MakeCostModel(options));
   TW_TRY(tune::SearchParts parts, tune::MakeSearcher(options, *space, *model, arguments.cores));
 

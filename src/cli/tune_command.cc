@@ -31,7 +31,8 @@ nlohmann::ordered_json ToJson(const tune::Summary& s) {
                               {"refused", s.refused},
                               {"exhausted", s.exhausted},
                               {"stopped", s.stopped},
-                              {"elapsed_s", s.elapsed_s}};
+                              {"elapsed_s", s.elapsed_s},
+                              {"spent_s", s.spent_s}};
   if (s.baseline_s) json["baseline_s"] = *s.baseline_s;
   if (s.best_s) json["best_s"] = *s.best_s;
   if (s.baseline_s && s.best_s) json["speedup"] = *s.baseline_s / *s.best_s;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 namespace tw::measure {
@@ -13,6 +14,7 @@ namespace {
 constexpr int kPollMs = 50;         // how often memory and deadlines are looked at
 constexpr double kCutoffRatio = 4;  // a first call this much slower than the best is not repeated
 constexpr int kMaxStarts = 3;       // in a row, before the environment is held to be broken
+constexpr int kMostHeld = 8;        // programs that a worker has built and not yet timed
 
 // Takes what a worker answered into `outcome`. False when a field has the wrong type: then it is
 // garbage.
@@ -58,14 +60,22 @@ bool HasLatency(const Outcome& outcome) {
 // A place for a worker: workers die and are replaced, the place stays.
 struct WorkerPool::Slot {
   std::unique_ptr<WorkerProcess> worker;
-  int served = 0;        // candidates since it was started
+  int started = 0;       // workers that this place has had
+  int served = 0;        // candidates since this one was started
+  int workload = 0;      // the version that it has loaded
   bool waiting = false;  // for an answer
   double deadline = 0;   // of the phase it is in
   double timeout_s = 0;
   std::string phase;
   std::optional<Json> answer;
   std::optional<Fault> fault;
+};
+
+// One job on its way through a worker.
+struct WorkerPool::Attempt {
   const Job* job = nullptr;
+  Slot* slot = nullptr;
+  int started = 0;  // of the slot, when it built this: a later worker does not have it
   Outcome outcome;
 
   bool Healthy() const { return outcome.failure == FailureKind::kNone; }
@@ -85,29 +95,37 @@ Status WorkerPool::Start(Slot& slot) {
   spawn.environment = {{"TVM_NUM_THREADS", std::to_string(options_.threads)}};
   // TVM's thread pool would bind its threads to the first CPUs, whatever the worker was pinned to.
   if (!options_.pin.empty()) spawn.environment.emplace_back("TVM_BIND_THREADS", "0");
+  slot.worker.reset();
   TW_TRY(slot.worker, WorkerProcess::Spawn(spawn));
+  ++slot.started;
   slot.served = 0;
+  slot.workload = 0;
   return Ok();
 }
 
 Status WorkerPool::Load(const WorkerWorkload& workload) {
-  workload_ = workload;
+  SetWorkload(workload);
   std::vector<Slot*> all;
   for (auto& slot : slots_) {
     if (!slot->worker) TW_CHECK(Start(*slot));
-    slot->outcome = {};
     all.push_back(slot.get());
   }
   static const std::atomic<bool> never{false};
   return LoadInto(all, never);
 }
 
-Status WorkerPool::LoadInto(std::span<Slot*> slots, const std::atomic<bool>& stop) {
+void WorkerPool::SetWorkload(const WorkerWorkload& workload) {
+  workload_ = workload;
+  ++version_;
+}
+
+Status WorkerPool::LoadInto(std::span<Slot* const> slots, const std::atomic<bool>& stop) {
   const Json message{{"op", "load"},
                      {"module", workload_.module_json},
                      {"target", workload_.target_json},
                      {"references", workload_.references}};
-  Ask(slots, [&](const Slot&) { return message; }, options_.start_timeout_s, stop);
+  for (Slot* slot : slots) Send(*slot, message, options_.start_timeout_s);
+  WaitForAll(slots, stop);
   for (Slot* slot : slots) {
     if (slot->fault) {
       return Fail(Code::kEnvironment, "the worker {} could not start: {}",
@@ -116,6 +134,7 @@ Status WorkerPool::LoadInto(std::span<Slot*> slots, const std::atomic<bool>& sto
     if (const auto refusal = Refusal(*slot->answer)) {
       return Fail(Code::kEnvironment, "the worker could not load the workload: {}", *refusal);
     }
+    slot->workload = version_;
   }
   return Ok();
 }
@@ -123,16 +142,22 @@ Status WorkerPool::LoadInto(std::span<Slot*> slots, const std::atomic<bool>& sto
 Status WorkerPool::Restart(Slot& slot, const std::atomic<bool>& stop) {
   Status last = Ok();
   for (int attempt = 0; attempt < kMaxStarts && !stop; ++attempt) {
-    slot.worker.reset();
     last = Start(slot);
     if (!last.ok()) continue;
-    slot.outcome = {};
     Slot* one[] = {&slot};
     last = LoadInto(one, stop);
     if (last.ok()) return Ok();
   }
   if (stop) return Ok();
   return Fail(Code::kEnvironment, "a worker cannot be started again: {}", last.error().message);
+}
+
+Status WorkerPool::MakeReady(Slot& slot, const std::atomic<bool>& stop) {
+  // One that died after its last answer says nothing about the next candidate.
+  if (!slot.worker || slot.worker->Failed()) return Restart(slot, stop);
+  if (slot.workload == version_) return Ok();
+  Slot* one[] = {&slot};
+  return LoadInto(one, stop);
 }
 
 // Looks after one waiting slot: takes its answer, notices its death, keeps its deadline and memory
@@ -166,38 +191,74 @@ void WorkerPool::Watch(Slot& slot) {
   }
 }
 
-void WorkerPool::Ask(std::span<Slot*> slots, const std::function<Json(const Slot&)>& message,
-                     double timeout_s, const std::atomic<bool>& stop) {
-  std::vector<Slot*> waiting;
-  for (Slot* slot : slots) {
-    slot->answer.reset();
-    slot->fault.reset();
-    if (!slot->Healthy()) continue;
-    slot->phase = "starting";
-    slot->timeout_s = timeout_s;
-    slot->deadline = MonotonicSeconds() + timeout_s;
-    slot->waiting = true;
-    slot->worker->Send(message(*slot));
-    waiting.push_back(slot);
-  }
-  while (!waiting.empty() && !stop) {
-    std::vector<WorkerProcess*> workers;
-    for (const Slot* slot : waiting) workers.push_back(slot->worker.get());
+void WorkerPool::Send(Slot& slot, const Json& message, double timeout_s) {
+  slot.answer.reset();
+  slot.fault.reset();
+  slot.phase = "starting";
+  slot.timeout_s = timeout_s;
+  slot.deadline = MonotonicSeconds() + timeout_s;
+  slot.waiting = true;
+  slot.worker->Send(message);
+}
+
+void WorkerPool::WaitForOne(std::span<Slot* const> slots, const std::atomic<bool>& stop) {
+  const auto some_answered = [&] {
+    return std::any_of(slots.begin(), slots.end(), [](const Slot* s) { return !s->waiting; });
+  };
+  std::vector<WorkerProcess*> workers;
+  for (const Slot* slot : slots) workers.push_back(slot->worker.get());
+  while (!stop && !some_answered()) {
     WorkerProcess::WaitForAny(workers, kPollMs);
-    for (Slot* slot : waiting) Watch(*slot);
-    std::erase_if(waiting, [](const Slot* slot) { return !slot->waiting; });
+    for (Slot* slot : slots) Watch(*slot);
   }
-  // On a stop the answers of the others would come at the wrong time, so their workers end here.
-  for (Slot* slot : waiting) {
+  if (!stop) return;
+  // The others' answers would come at the wrong time, so their workers end here.
+  for (Slot* slot : slots) {
+    if (!slot->waiting) continue;
     slot->worker.reset();
     slot->waiting = false;
     slot->fault = Fault{FailureKind::kGarbage, "stopped"};
   }
 }
 
-Json WorkerPool::TimeMessage(double best_s) const {
+void WorkerPool::WaitForAll(std::span<Slot* const> slots, const std::atomic<bool>& stop) {
+  std::vector<Slot*> waiting(slots.begin(), slots.end());
+  while (!waiting.empty()) {
+    WaitForOne(waiting, stop);
+    std::erase_if(waiting, [](const Slot* slot) { return !slot->waiting; });
+  }
+}
+
+void WorkerPool::Settle(Attempt& attempt) {
+  Slot& slot = *attempt.slot;
+  if (slot.fault) {
+    attempt.outcome.failure = slot.fault->kind;
+    attempt.outcome.message = slot.fault->message;
+  } else if (!Merge(*slot.answer, attempt.outcome)) {
+    slot.worker.reset();
+    attempt.outcome.failure = FailureKind::kGarbage;
+    attempt.outcome.message = "the worker's answer makes no sense";
+  }
+}
+
+void WorkerPool::SendBuild(Attempt& attempt) {
+  Slot& slot = *attempt.slot;
+  attempt.started = slot.started;
+  attempt.outcome = {};
+  attempt.outcome.id = attempt.job->id;
+  attempt.outcome.worker_pid = slot.worker->process().pid();
+  ++slot.served;
+  const Json message{{"op", "build"},
+                     {"id", attempt.job->id},
+                     {"trace", attempt.job->trace_json},
+                     {"module", attempt.job->module_json}};
+  Send(slot, message, options_.timeout_s);
+}
+
+Json WorkerPool::TimeMessage(int64_t id, double best_s) const {
   const TimingOptions& t = options_.timing;
   return {{"op", "time"},
+          {"id", id},
           {"min_repeat_s", t.min_repeat_s},
           {"min_repeats", t.min_repeats},
           {"max_repeats", t.max_repeats},
@@ -207,63 +268,78 @@ Json WorkerPool::TimeMessage(double best_s) const {
           {"cutoff_s", best_s * kCutoffRatio}};
 }
 
+Status WorkerPool::BuildWave(std::span<const Job> jobs, std::deque<Attempt>& wave,
+                             const std::atomic<bool>& stop) {
+  std::vector<Attempt*> building;
+  std::map<const Slot*, int> held;
+  while (!stop) {
+    for (auto& slot : slots_) {
+      if (wave.size() == jobs.size() || slot->waiting || held[slot.get()] == kMostHeld) continue;
+      // A worker that is due for replacement is replaced while it holds nothing.
+      if (slot->served >= options_.recycle_after) {
+        if (held[slot.get()] > 0) continue;
+        slot->worker.reset();
+      }
+      TW_CHECK(MakeReady(*slot, stop));
+      if (stop) return Ok();
+      wave.push_back({&jobs[wave.size()], slot.get(), 0, {}});
+      ++held[slot.get()];
+      SendBuild(wave.back());
+      building.push_back(&wave.back());
+    }
+    if (building.empty()) break;
+    std::vector<Slot*> slots;
+    for (const Attempt* attempt : building) slots.push_back(attempt->slot);
+    WaitForOne(slots, stop);
+    std::erase_if(building, [&](Attempt* attempt) {
+      if (attempt->slot->waiting) return false;
+      Settle(*attempt);
+      return true;
+    });
+  }
+  return Ok();
+}
+
+Status WorkerPool::TimeOne(Attempt& attempt, double best_s, const std::atomic<bool>& stop) {
+  Slot* one[] = {attempt.slot};
+  if (!attempt.slot->worker || attempt.slot->started != attempt.started) {
+    // Another candidate has killed the worker that held this one.
+    TW_CHECK(MakeReady(*attempt.slot, stop));
+    if (stop) return Ok();
+    SendBuild(attempt);
+    WaitForAll(one, stop);
+    if (stop) return Ok();
+    Settle(attempt);
+    if (!attempt.Healthy()) return Ok();
+  }
+  Send(*attempt.slot, TimeMessage(attempt.job->id, best_s), options_.timeout_s);
+  WaitForAll(one, stop);
+  if (stop) return Ok();
+  Settle(attempt);
+  if (attempt.Healthy() && !HasLatency(attempt.outcome)) {
+    attempt.outcome.failure = FailureKind::kGarbage;
+    attempt.outcome.message = "the worker reported a latency of zero or less, or none";
+  }
+  return Ok();
+}
+
 Status WorkerPool::Measure(std::span<const Job> jobs, double best_s, const OnOutcome& on_outcome,
                            const std::atomic<bool>& stop) {
-  for (std::size_t first = 0; first < jobs.size() && !stop; first += slots_.size()) {
-    std::vector<Slot*> wave;
-    for (std::size_t i = first; i < std::min(first + slots_.size(), jobs.size()); ++i) {
-      Slot& slot = *slots_[i - first];
-      // One that died after its last answer says nothing about this candidate.
-      if (!slot.worker || slot.served >= options_.recycle_after || slot.worker->Failed()) {
-        TW_CHECK(Restart(slot, stop));
-        if (stop) return Ok();
+  while (!jobs.empty() && !stop) {
+    std::deque<Attempt> wave;
+    TW_CHECK(BuildWave(jobs, wave, stop));
+    for (Attempt& attempt : wave) {
+      if (!stop && attempt.Healthy()) TW_CHECK(TimeOne(attempt, best_s, stop));
+      if (stop) return Ok();
+      Outcome& outcome = attempt.outcome;
+      if (!attempt.Healthy()) {
+        outcome.timing = {};
+      } else if (best_s <= 0 || outcome.timing.median_s < best_s) {
+        best_s = outcome.timing.median_s;
       }
-      slot.job = &jobs[i];
-      slot.outcome = {};
-      slot.outcome.id = slot.job->id;
-      slot.outcome.worker_pid = slot.worker->process().pid();
-      ++slot.served;
-      wave.push_back(&slot);
+      TW_CHECK(on_outcome(outcome));
     }
-    auto settle = [&](Slot& slot) {
-      if (!slot.Healthy()) return;
-      if (slot.fault) {
-        slot.outcome.failure = slot.fault->kind;
-        slot.outcome.message = slot.fault->message;
-      } else if (slot.answer && !Merge(*slot.answer, slot.outcome)) {
-        slot.worker.reset();
-        slot.outcome.failure = FailureKind::kGarbage;
-        slot.outcome.message = "the worker's answer makes no sense";
-      }
-    };
-    Ask(
-        wave,
-        [](const Slot& slot) {
-          return Json{{"op", "build"},
-                      {"id", slot.job->id},
-                      {"trace", slot.job->trace_json},
-                      {"module", slot.job->module_json}};
-        },
-        options_.timeout_s, stop);
-    if (stop) return Ok();
-    for (Slot* slot : wave) settle(*slot);
-    for (Slot* slot : wave) {
-      if (slot->Healthy()) {
-        Slot* one[] = {slot};
-        Ask(one, [&](const Slot&) { return TimeMessage(best_s); }, options_.timeout_s, stop);
-        if (stop) return Ok();
-        settle(*slot);
-        if (slot->Healthy() && !HasLatency(slot->outcome)) {
-          slot->outcome.failure = FailureKind::kGarbage;
-          slot->outcome.message = "the worker reported a latency of zero or less, or none";
-        }
-      }
-      if (!slot->Healthy()) slot->outcome.timing = {};
-      if (slot->Healthy() && (best_s <= 0 || slot->outcome.timing.median_s < best_s)) {
-        best_s = slot->outcome.timing.median_s;
-      }
-      TW_CHECK(on_outcome(slot->outcome));
-    }
+    jobs = jobs.subspan(wave.size());
   }
   return Ok();
 }
@@ -283,15 +359,28 @@ Result<Outcome> WorkerPool::MeasureOne(const Job& job, double timeout_s, const s
   options_.timeout_s = usual;
   TW_CHECK(status);
   if (path.empty() || outcome.failure != FailureKind::kNone || stop) return outcome;
+  // The outputs of the last call are still in the worker's buffers.
   Slot* one[] = {slots_.front().get()};
-  Ask(
-      one, [&](const Slot&) { return Json{{"op", "save"}, {"path", path}}; },
-      options_.start_timeout_s, stop);
+  Send(*one[0], Json{{"op", "save"}, {"path", path}}, options_.start_timeout_s);
+  WaitForAll(one, stop);
   if (stop) return outcome;
   const Slot& slot = *one[0];
   if (slot.fault) return Fail(Code::kEnvironment, "{}", slot.fault->message);
   if (const auto refusal = Refusal(*slot.answer)) return Fail(Code::kRunDirectory, "{}", *refusal);
   return outcome;
+}
+
+Result<Outcome> WorkerPool::CheckOne(const WorkerWorkload& workload, const Job& job,
+                                     const std::atomic<bool>& stop) {
+  SetWorkload(workload);
+  Attempt attempt{&job, slots_.front().get(), 0, {}};
+  TW_CHECK(MakeReady(*attempt.slot, stop));
+  if (stop) return attempt.outcome;
+  SendBuild(attempt);
+  Slot* one[] = {attempt.slot};
+  WaitForAll(one, stop);
+  if (!stop) Settle(attempt);
+  return attempt.outcome;
 }
 
 }  // namespace tw::measure

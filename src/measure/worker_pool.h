@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -58,23 +59,44 @@ class WorkerPool {
   Result<Outcome> MeasureOne(const Job& job, double timeout_s, const std::string& path,
                              const std::atomic<bool>& stop);
 
+  // Only builds and checks `job`, in one worker, as a version of `workload`, which is the one of
+  // the pool from then on.
+  Result<Outcome> CheckOne(const WorkerWorkload& workload, const Job& job,
+                           const std::atomic<bool>& stop);
+
  private:
   struct Slot;
+  struct Attempt;
 
+  void SetWorkload(const WorkerWorkload& workload);
   Status Start(Slot& slot);
   // A new worker with the workload loaded; tries again a few times. Without one when `stop` became
   // true.
   Status Restart(Slot& slot, const std::atomic<bool>& stop);
-  Status LoadInto(std::span<Slot*> slots, const std::atomic<bool>& stop);
-  // Sends `message` to the slots whose job is still without failure, and waits until each of them
-  // has an answer or a fault.
-  void Ask(std::span<Slot*> slots, const std::function<Json(const Slot&)>& message,
-           double timeout_s, const std::atomic<bool>& stop);
+  // A living worker that has loaded the workload. Without one when `stop` became true.
+  Status MakeReady(Slot& slot, const std::atomic<bool>& stop);
+  Status LoadInto(std::span<Slot* const> slots, const std::atomic<bool>& stop);
+
+  // A message on its way; then the wait until a slot (or each) has an answer or a fault. On `stop`
+  // the workers that were waited for end.
+  void Send(Slot& slot, const Json& message, double timeout_s);
+  void WaitForOne(std::span<Slot* const> slots, const std::atomic<bool>& stop);
+  void WaitForAll(std::span<Slot* const> slots, const std::atomic<bool>& stop);
   void Watch(Slot& slot);
-  Json TimeMessage(double best_s) const;
+  // Takes what the slot answered, or its fault, into the outcome.
+  static void Settle(Attempt& attempt);
+
+  // Builds and checks jobs from the first on, as many as the workers can hold: each takes the next
+  // as soon as it is free, so that one slow compilation holds up nothing else.
+  Status BuildWave(std::span<const Job> jobs, std::deque<Attempt>& wave,
+                   const std::atomic<bool>& stop);
+  void SendBuild(Attempt& attempt);
+  Status TimeOne(Attempt& attempt, double best_s, const std::atomic<bool>& stop);
+  Json TimeMessage(int64_t id, double best_s) const;
 
   PoolOptions options_;
   WorkerWorkload workload_;
+  int version_ = 0;  // of workload_
   std::vector<std::unique_ptr<Slot>> slots_;
 };
 

@@ -208,6 +208,47 @@ TEST_F(WorkerPoolTest, TimesOneCandidateAtATimeAlone) {
   EXPECT_EQ(timings, 5);
 }
 
+// The first job hangs in its build; the other worker builds all the rest meanwhile.
+TEST_F(WorkerPoolTest, SlowBuildHoldsUpNoOther) {
+  Start(Options(2, kShort));
+  const std::vector<Outcome> outcomes = Measure({"hang@build", "ok", "ok", "ok", "ok"});
+  EXPECT_EQ(outcomes[0].failure, FailureKind::kTimeout);
+  for (std::size_t i = 1; i < outcomes.size(); ++i) {
+    EXPECT_EQ(outcomes[i].worker_pid, outcomes[1].worker_pid) << i;
+  }
+}
+
+TEST_F(WorkerPoolTest, ProgramsOfADeadWorkerAreBuiltAgain) {
+  Start(Options(1));
+  const std::vector<Outcome> outcomes = Measure({"ok", "segv@check", "ok"});
+  EXPECT_EQ(outcomes[0].failure, FailureKind::kNone) << outcomes[0].message;
+  EXPECT_EQ(outcomes[1].failure, FailureKind::kCrash);
+  EXPECT_EQ(outcomes[2].failure, FailureKind::kNone) << outcomes[2].message;
+  EXPECT_EQ(outcomes[0].worker_pid, outcomes[2].worker_pid);
+  EXPECT_THAT(Events(),
+              ElementsAre("load", "build 1", "built 1", "build 2", "load", "build 3", "built 3",
+                          "build 1", "built 1", "time 1 0", "timed 1", "time 3 0.012", "timed 3"));
+}
+
+TEST_F(WorkerPoolTest, CheckOneTakesAnotherWorkloadIntoOneWorkerAndTimesNothing) {
+  Start(Options(2));
+  const std::string other = folder_ / "other";
+  const WorkerWorkload workload{.module_json = other, .target_json = "", .references = {}};
+  const Result<Outcome> right = pool_->CheckOne(workload, {5, "ok", ""}, never_);
+  ASSERT_TRUE(right.ok()) << right.error().message;
+  EXPECT_EQ(right->failure, FailureKind::kNone);
+  EXPECT_EQ(right->max_error, 0.125);
+  const Result<Outcome> wrong = pool_->CheckOne(workload, {5, "wrong@check", ""}, never_);
+  ASSERT_TRUE(wrong.ok());
+  EXPECT_EQ(wrong->failure, FailureKind::kWrongNumbers);
+  const Result<Outcome> dead = pool_->CheckOne(workload, {5, "segv@build", ""}, never_);
+  ASSERT_TRUE(dead.ok());
+  EXPECT_EQ(dead->failure, FailureKind::kCrash);
+  EXPECT_THAT(Events(), ElementsAre("load", "load")) << "the first workload saw none of it";
+  EXPECT_EQ(MeasureOne("ok").failure, FailureKind::kNone);
+  EXPECT_THAT(Events(), ElementsAre("load", "load"));
+}
+
 TEST_F(WorkerPoolTest, FailedBuildsAreNotTimed) {
   Start(Options(1));
   Measure({"fail@build", "wrong@check"});

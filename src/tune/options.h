@@ -20,7 +20,9 @@ struct Options {
   std::string proposer = "random";
   std::string cost_model = "xgboost";  // or "random"
   uint64_t seed = 1;
-  std::string target = "llvm";
+  // At level 3 LLVM 22 takes more than twice as long to compile a schedule's unrolled loops, for
+  // the same speed (docs/design/compile-time.md).
+  std::string target = "llvm -opt-level=2";
   int cores = 0;                    // threads of the compiled program; 0: all of this machine
   int builders = 0;                 // worker processes; 0: all cores
   std::vector<int> pin;             // CPUs the workers are pinned to; empty: not pinned

@@ -94,9 +94,9 @@ class Session {
       : options_(options), listener_(listener), stop_(stop) {}
 
   Result<Summary> Run() {
-    TW_CHECK(Prepare());
-    TW_CHECK(MeasureBaseline());
-    if (!stop_) TW_CHECK(Restore());
+    TW_CHECK(Timed("prepare", [&] { return Prepare(); }));
+    TW_CHECK(Timed("baseline", [&] { return MeasureBaseline(); }));
+    if (!stop_) TW_CHECK(Timed("restore", [&] { return Restore(); }));
     if (!stop_) TW_CHECK(Search());
     if (!stop_) TW_CHECK(Finish());
     return Summarize();
@@ -109,6 +109,7 @@ class Session {
   Status LoadPool();
   Status Restore();
   Status Search();
+  Status Propose(std::vector<search::Candidate>& candidates);
   Status MeasureBatch(const std::vector<search::Candidate>& candidates);
   Status Commit(const search::Candidate& candidate, const std::string& trace,
                 const measure::Outcome& outcome);
@@ -116,7 +117,17 @@ class Session {
   Status Finish();
   Status ConfirmFastest();
   Status CheckAfresh();
+  Result<measure::Outcome> CheckOn(const FreshInputs& inputs, const store::Measurement& candidate);
   Result<Summary> Summarize();
+
+  // Adds the time that `step` takes to the summary's account.
+  template <typename Step>
+  Status Timed(const char* name, Step&& step) {
+    const Clock::time_point begin = Clock::now();
+    const Status status = step();
+    spent_s_[name] += Seconds(begin);
+    return status;
+  }
 
   int Batch() const;
   int64_t Done() const { return static_cast<int64_t>(measured_.size()); }
@@ -145,6 +156,7 @@ class Session {
   int64_t done_before_ = 0;                     // trials of earlier sessions
   bool exhausted_ = false;
   std::string verdict_;
+  std::map<std::string, double> spent_s_;
 };
 
 Status Session::Prepare() {
@@ -283,21 +295,25 @@ int Session::Batch() const {
 
 Status Session::Search() {
   while (!stop_ && Done() < options_.trials) {
-    const auto wanted = std::min<int64_t>(Batch(), options_.trials - Done());
-    const std::vector<search::Candidate> candidates =
-        parts_.searcher->Propose(static_cast<int>(wanted));
-    // Nodes first: a measurement never stands without its program.
-    std::vector<store::Node> rows;
-    for (const search::NodeRecord& n : parts_.searcher->TakeChanges()) rows.push_back(ToRow(n));
-    TW_CHECK(run_->store().Commit(rows, {}));
+    std::vector<search::Candidate> candidates;
+    TW_CHECK(Timed("propose", [&] { return Propose(candidates); }));
     if (candidates.empty()) {
       exhausted_ = true;
       break;
     }
-    TW_CHECK(MeasureBatch(candidates));
-    TW_CHECK(Learn(candidates));
+    TW_CHECK(Timed("measure", [&] { return MeasureBatch(candidates); }));
+    TW_CHECK(Timed("learn", [&] { return Learn(candidates); }));
   }
   return Ok();
+}
+
+Status Session::Propose(std::vector<search::Candidate>& candidates) {
+  const auto wanted = std::min<int64_t>(Batch(), options_.trials - Done());
+  candidates = parts_.searcher->Propose(static_cast<int>(wanted));
+  // Nodes first: a measurement never stands without its program.
+  std::vector<store::Node> rows;
+  for (const search::NodeRecord& n : parts_.searcher->TakeChanges()) rows.push_back(ToRow(n));
+  return run_->store().Commit(rows, {});
 }
 
 Status Session::MeasureBatch(const std::vector<search::Candidate>& candidates) {
@@ -388,8 +404,8 @@ Status Session::Finish() {
       TW_TRY(std::optional<std::string> verdict, run_->store().Fact("final_check"));
       verdict_ = verdict.value_or("");
     } else {
-      TW_CHECK(ConfirmFastest());
-      TW_CHECK(CheckAfresh());
+      TW_CHECK(Timed("confirm", [&] { return ConfirmFastest(); }));
+      TW_CHECK(Timed("check afresh", [&] { return CheckAfresh(); }));
       if (stop_) return Ok();
       TW_CHECK(run_->store().SetFact("final_check", verdict_));
       TW_CHECK(run_->store().SetFact("final_check_of", now));
@@ -430,6 +446,7 @@ Status Session::ConfirmFastest() {
           m.median_s = measure::Median(m.seconds);
           m.spread_s = measure::Spread(m.seconds);
           m.max_error = std::max(m.max_error, outcome.max_error);
+          m.time_s += outcome.time_s;
         }
         return run_->store().Amend(m);
       },
@@ -440,41 +457,53 @@ Status Session::ConfirmFastest() {
 // result, and the next best is looked at.
 Status Session::CheckAfresh() {
   while (const store::Measurement* best = Best()) {
-    std::optional<std::string> wrong;
+    std::optional<measure::Outcome> failed;
     std::vector<std::string> done;
     for (const FreshInputs& inputs : FinalInputs(workload_, options_.seed)) {
       if (stop_) return Ok();
-      const std::filesystem::path path = run_->path() / "reference-final.bin";
-      TW_TRY(verify::Reference reference,
-             MakeReference(workload_, inputs.seed, inputs.distribution));
-      TW_CHECK(reference.Save(path));
-      TW_CHECK(pool_->Load({module_json_, target_.ToJson(), {path.string()}}));
-      if (!workload_.program) {
-        // Without an interpreter the unscheduled program says what is right.
-        TW_TRY(measure::Outcome outcome,
-               pool_->MeasureOne({}, BaselineTimeout(options_.timeout_s), path.string(), stop_));
-        if (outcome.failure != measure::FailureKind::kNone) continue;
-        TW_CHECK(pool_->Load({module_json_, target_.ToJson(), {path.string()}}));
+      TW_TRY(const measure::Outcome outcome, CheckOn(inputs, *best));
+      if (stop_) return Ok();
+      if (outcome.failure == measure::FailureKind::kNone) {
+        done.push_back(inputs.name);
+        continue;
       }
-      TW_TRY(measure::Outcome outcome,
-             pool_->MeasureOne({best->trial, best->trace_json, ""}, options_.timeout_s, "", stop_));
-      std::error_code ignored;
-      std::filesystem::remove(path, ignored);
-      if (outcome.failure == measure::FailureKind::kWrongNumbers) wrong = outcome.message;
-      if (wrong) break;
-      done.push_back(inputs.name);
+      failed = outcome;
+      break;
     }
-    if (!wrong) {
+    if (!failed) {
       verdict_ = fmt::format("right: every element on the tuning inputs, then on fresh {} inputs",
                              fmt::join(done, ", "));
       break;
     }
     store::Measurement& m = measured_.at(static_cast<std::size_t>(best->trial - 1));
-    m.failure = Name(measure::FailureKind::kWrongNumbers);
-    m.message = "on fresh inputs: " + *wrong;
+    m.failure = Name(failed->failure);
+    m.message = "on fresh inputs: " + failed->message;
     TW_CHECK(run_->store().Amend(m));
   }
   return Ok();
+}
+
+Result<measure::Outcome> Session::CheckOn(const FreshInputs& inputs,
+                                          const store::Measurement& candidate) {
+  const std::filesystem::path path = run_->path() / "reference-final.bin";
+  const measure::WorkerWorkload workload{module_json_, target_.ToJson(), {path.string()}};
+  TW_TRY(verify::Reference reference, MakeReference(workload_, inputs.seed, inputs.distribution));
+  TW_CHECK(reference.Save(path));
+  if (!workload_.program) {
+    // Without an interpreter the unscheduled program says what is right.
+    TW_CHECK(pool_->Load(workload));
+    TW_TRY(measure::Outcome outcome,
+           pool_->MeasureOne({}, BaselineTimeout(options_.timeout_s), path.string(), stop_));
+    if (outcome.failure != measure::FailureKind::kNone) {
+      return Fail(Code::kVerification, "the program as given fails on fresh {} inputs: {}",
+                  inputs.name, outcome.message);
+    }
+  }
+  Result<measure::Outcome> outcome =
+      pool_->CheckOne(workload, {candidate.trial, candidate.trace_json, ""}, stop_);
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  return outcome;
 }
 
 Result<Summary> Session::Summarize() {
@@ -498,6 +527,7 @@ Result<Summary> Session::Summarize() {
   summary.exhausted = exhausted_;
   summary.stopped = stop_;
   summary.elapsed_s = Seconds(start_);
+  summary.spent_s = spent_s_;
   return summary;
 }
 

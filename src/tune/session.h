@@ -46,6 +46,7 @@ struct Summary {
   bool exhausted = false;                       // the space had no more programs
   bool stopped = false;                         // by a signal; the run can be resumed
   double elapsed_s = 0;
+  std::map<std::string, double> spent_s;  // of it: "prepare", "baseline", "propose", "measure", ...
 };
 
 // Runs until `options.trials` candidates are measured, the space is exhausted or `stop` becomes

@@ -42,7 +42,8 @@ Result<std::string> Assembly(const Module& module, const Target& target);
 
 // Writes a shared library (linked with the system's C compiler) that tvm_ffi loads and that exports
 // the function under `function_name`. Its arguments need the alignment of their elements only,
-// unlike those of Build, which must be aligned to 64 bytes. Errors: kEnvironment when there is no linker.
+// unlike those of Build, which must be aligned to 64 bytes. Errors: kEnvironment when there is no
+// linker.
 Status ExportLibrary(const Module& module, const Target& target, const std::string& function_name,
                      const std::filesystem::path& path);
 // Loads what ExportLibrary wrote.

@@ -9,8 +9,8 @@
 namespace tw::tvm_api {
 
 struct Versions {
-  std::string tvm;      // "0.27.0.post1"
-  std::string tvm_ffi;  // "0.1.14.post1"
+  std::string tvm;            // "0.27.0.post1"
+  std::string tvm_ffi;        // "0.1.14.post1"
   std::string site_packages;  // the folder of both wheels
   std::string library_dir;    // in it, of TVM's libraries
 };

@@ -30,7 +30,7 @@ std::string Verdict(const char* text, const std::function<void(const Views&)>& k
   EXPECT_TRUE(buffers.ok()) << buffers.error().message;
   kernel(buffers->views());
   double worst = 0;
-  return buffers->Check(*reference, &worst).value_or("");
+  return buffers->Check({&*reference, 1}, &worst).value_or("");
 }
 
 constexpr int kSeq = 24, kDim = 8;

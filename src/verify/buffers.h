@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,14 @@ class Buffers {
   const std::vector<tvm_api::TensorView>& views() const { return views_; }
   void FillOutputsWithSentinel();
   // Why the call is wrong: outputs differ, an input changed, a guard zone was written. nullopt when
-  // right. `worst` gets the largest error over its tolerance.
-  std::optional<std::string> Check(const Reference& reference, double* worst) const;
+  // right. All `references`, at least one, are of the same arguments. `worst` gets the largest
+  // error over its tolerance.
+  std::optional<std::string> Check(std::span<const Reference> references, double* worst) const;
 
  private:
+  std::optional<std::string> CheckMemory(const Reference& reference) const;
+  std::optional<std::string> CheckValues(const Reference& reference, double* worst) const;
+
   struct Block;
   std::vector<std::shared_ptr<Block>> blocks_;
   std::vector<tvm_api::TensorView> views_;

@@ -52,7 +52,7 @@ std::string Verdict(const char* text, const Kernel& kernel, int points = 64,
   EXPECT_TRUE(buffers.ok()) << buffers.error().message;
   kernel(buffers->views());
   double worst = 0;
-  return buffers->Check(*reference, &worst).value_or("");
+  return buffers->Check({&*reference, 1}, &worst).value_or("");
 }
 
 float* Floats(const tvm_api::TensorView& view) { return static_cast<float*>(view.data); }
@@ -146,10 +146,10 @@ TEST(PlantedBugs, OutputsOfAnEarlierCall) {
   ASSERT_TRUE(buffers.ok());
   Matmul(buffers->views(), {});
   double worst = 0;
-  EXPECT_EQ(buffers->Check(*reference, &worst), std::nullopt);
+  EXPECT_EQ(buffers->Check({&*reference, 1}, &worst), std::nullopt);
   buffers->FillOutputsWithSentinel();
   // This call does nothing.
-  EXPECT_EQ(buffers->Check(*reference, &worst), "did not write C[0,0]");
+  EXPECT_EQ(buffers->Check({&*reference, 1}, &worst), "did not write C[0,0]");
 }
 
 TEST(PlantedBugs, NanInPlaceOfANumber) {

@@ -73,8 +73,9 @@ class MatmulTest : public ::testing::Test {
                     const std::string& module = "") {
     return worker.Handle({{"op", "build"}, {"id", id}, {"trace", trace}, {"module", module}});
   }
-  static Json Time(Worker& worker) {
+  static Json Time(Worker& worker, int64_t id = 1) {
     return worker.Handle({{"op", "time"},
+                          {"id", id},
                           {"min_repeat_s", 1e-4},
                           {"min_repeats", 3},
                           {"max_repeats", 3},
@@ -182,8 +183,12 @@ TEST_F(MatmulTest, InjectedWrongNumbersAreFound) {
   EXPECT_EQ(wrong.value("failure", ""), "wrong-numbers") << wrong;
   EXPECT_THAT(wrong.value("message", ""), HasSubstr("C[0,0] is "));
   EXPECT_GT(wrong.at("max_error"), 1);
-  EXPECT_EQ(Time(worker).value("failure", ""), "garbage") << "what is wrong is not timed";
+  EXPECT_EQ(Time(worker, 2).value("failure", ""), "garbage") << "what is wrong is not timed";
   EXPECT_FALSE(Build(worker, "", 3).contains("failure"));
+  for (const int64_t id : {3, 1}) {
+    EXPECT_FALSE(Time(worker, id).contains("failure")) << id << " was built and is held";
+  }
+  EXPECT_EQ(Time(worker, 3).value("failure", ""), "garbage") << "what was timed is gone";
   EXPECT_FALSE(Build(worker, "", 0).contains("failure")) << "the baseline is spared";
 }
 

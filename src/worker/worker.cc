@@ -47,7 +47,6 @@ Json Worker::Handle(const Json& message) {
     if (op == "save") return Save(message);
     return Failure(FailureKind::kGarbage, "no such request: " + op);
   } catch (const std::bad_alloc&) {
-    built_.reset();
     return Failure(FailureKind::kOutOfMemory, "no memory left");
   } catch (const Json::exception& e) {
     return Failure(FailureKind::kGarbage, e.what());
@@ -67,7 +66,7 @@ Json Worker::Load(const Json& message) {
     TW_TRY(buffers_, verify::Buffers::Allocate(references_.front()));
     return Ok();
   };
-  built_.reset();
+  built_.clear();
   if (Status status = load(); !status.ok()) {
     workload_.reset();
     return Failure(FailureKind::kBuildError, status.error().message);
@@ -87,21 +86,19 @@ Result<tvm_api::Module> Worker::ModuleOf(const Json& message, FailureKind* kind)
   return *workload_;
 }
 
-std::string Worker::Check(double* worst) const {
-  for (const verify::Reference& reference : references_) {
-    if (auto wrong = buffers_->Check(reference, worst)) return *wrong;
-  }
-  return references_.front().outputs.empty() ? CheckWritten() : "";
+std::string Worker::Check(const tvm_api::Executable& program, double* worst) const {
+  if (auto wrong = buffers_->Check(references_, worst)) return *wrong;
+  return references_.front().outputs.empty() ? CheckWritten(program) : "";
 }
 
-std::string Worker::CheckWritten() const {
+std::string Worker::CheckWritten(const tvm_api::Executable& program) const {
   for (std::size_t i = 0; i < buffers_->views().size(); ++i) {
     const tvm_api::Argument& argument = references_.front().arguments[i];
     const tvm_api::TensorView& view = buffers_->views()[i];
     if (!argument.is_output || !AllNan(view)) continue;
     // Either a result of these inputs, or what became of the sentinel.
     std::memset(view.data, 0, static_cast<std::size_t>(Elements(view)) * SizeOf(view.dtype));
-    if (Status status = built_->Run(buffers_->views()); !status.ok()) return status.error().message;
+    if (Status status = program.Run(buffers_->views()); !status.ok()) return status.error().message;
     if (AllNan(view)) continue;
     return fmt::format(
         "{} depends on what was in it before the call: the program never writes it, or reads it "
@@ -112,28 +109,27 @@ std::string Worker::CheckWritten() const {
 }
 
 Json Worker::BuildAndCheck(const Json& message) {
-  id_ = message.at("id").get<int64_t>();
-  built_.reset();
+  const auto id = message.at("id").get<int64_t>();
+  built_.erase(id);
   double start = measure::MonotonicSeconds();
   Phase("building");
-  Inject(faults_, "build", id_, frames_fd_);
+  Inject(faults_, "build", id, frames_fd_);
   FailureKind kind = FailureKind::kNone;
   Result<tvm_api::Module> module = ModuleOf(message, &kind);
   if (!module.ok()) return Failure(kind, module.error().message);
   Result<tvm_api::Executable> built = tvm_api::Build(*module, *target_);
   if (!built.ok()) return Failure(FailureKind::kBuildError, built.error().message);
-  built_ = std::move(built).value();
   Json answer{{"module_hash", module->StructuralHash()},
               {"build_s", measure::MonotonicSeconds() - start}};
 
   start = measure::MonotonicSeconds();
   Phase("checking");
-  Inject(faults_, "check", id_, frames_fd_);
+  Inject(faults_, "check", id, frames_fd_);
   buffers_->FillOutputsWithSentinel();
-  if (Status status = built_->Run(buffers_->views()); !status.ok()) {
+  if (Status status = built->Run(buffers_->views()); !status.ok()) {
     answer.update(Failure(FailureKind::kRunError, status.error().message));
   } else {
-    if (Due(faults_, "wrong", "check", id_)) {
+    if (Due(faults_, "wrong", "check", id)) {
       for (std::size_t i = 0; i < buffers_->views().size(); ++i) {
         // The first byte of a float decides too little; the last one decides everything.
         const auto& view = buffers_->views()[i];
@@ -142,17 +138,20 @@ Json Worker::BuildAndCheck(const Json& message) {
       }
     }
     double worst = 0;
-    const std::string wrong = Check(&worst);
+    const std::string wrong = Check(*built, &worst);
     if (!wrong.empty()) answer.update(Failure(FailureKind::kWrongNumbers, wrong));
     answer["max_error"] = std::min(worst, 1e300);
   }
   answer["check_s"] = measure::MonotonicSeconds() - start;
-  if (answer.contains("failure")) built_.reset();
+  if (!answer.contains("failure")) built_.emplace(id, std::move(built).value());
   return answer;
 }
 
 Json Worker::Time(const Json& message) {
-  if (!built_) return Failure(FailureKind::kGarbage, "nothing is built");
+  const auto id = message.at("id").get<int64_t>();
+  const auto built = built_.extract(id);
+  if (!built) return Failure(FailureKind::kGarbage, "nothing is built");
+  const tvm_api::Executable& program = built.mapped();
   measure::TimingOptions options;
   options.min_repeat_s = message.at("min_repeat_s");
   options.min_repeats = message.at("min_repeats");
@@ -163,10 +162,10 @@ Json Worker::Time(const Json& message) {
   options.cutoff_s = message.at("cutoff_s");
   const double start = measure::MonotonicSeconds();
   Phase("timing");
-  Inject(faults_, "time", id_, frames_fd_);
+  Inject(faults_, "time", id, frames_fd_);
   buffers_->FillOutputsWithSentinel();
   Result<measure::Timing> timing = measure::TimeAdaptively(
-      [&] { return built_->Run(buffers_->views()); }, options, measure::MonotonicSeconds);
+      [&] { return program.Run(buffers_->views()); }, options, measure::MonotonicSeconds);
   if (!timing.ok()) return Failure(FailureKind::kRunError, timing.error().message);
   Json answer{{"seconds", timing->seconds},
               {"median_s", timing->median_s},
@@ -176,7 +175,7 @@ Json Worker::Time(const Json& message) {
   // What was timed must be what was checked: a program whose results depend on the run, by a race
   // say, shows here.
   double worst = 0;
-  const std::string wrong = Check(&worst);
+  const std::string wrong = Check(program, &worst);
   answer["max_error"] = std::min(worst, 1e300);
   if (!wrong.empty()) answer.update(Failure(FailureKind::kWrongNumbers, "after timing: " + wrong));
   return answer;

@@ -1,6 +1,7 @@
 // What a worker does with one message. The loop around it and the process are in main.cc.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,10 +37,10 @@ class Worker {
 
   Result<tvm_api::Module> ModuleOf(const Json& message, measure::FailureKind* kind) const;
   // Compares the outputs with every reference; "" when they are right.
-  std::string Check(double* worst) const;
+  std::string Check(const tvm_api::Executable& program, double* worst) const;
   // For the program as given, when it is the oracle itself: outputs that still hold the sentinel,
   // or what was computed from it, would make every candidate right, since NaN equals NaN.
-  std::string CheckWritten() const;
+  std::string CheckWritten(const tvm_api::Executable& program) const;
   void Phase(const char* name);
 
   int frames_fd_;
@@ -48,8 +49,7 @@ class Worker {
   std::optional<tvm_api::Target> target_;
   std::vector<verify::Reference> references_;
   std::optional<verify::Buffers> buffers_;
-  std::optional<tvm_api::Executable> built_;
-  int64_t id_ = 0;
+  std::map<int64_t, tvm_api::Executable> built_;  // by the job's id, until it has been timed
 };
 
 }  // namespace tw::worker

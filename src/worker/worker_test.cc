@@ -49,6 +49,7 @@ class WorkerTest : public ::testing::Test {
   }
   Json Time() {
     return worker_.Handle({{"op", "time"},
+                           {"id", 1},
                            {"min_repeat_s", 1e-4},
                            {"min_repeats", 3},
                            {"max_repeats", 3},

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <new>
 #include <string>
 #include <thread>
@@ -71,16 +72,23 @@ class FakeWorker {
 
   Json Build(const Json& message) {
     const std::string trace = message.at("trace");
-    const std::size_t at = std::min(trace.find('@'), trace.size());
-    mode_ = trace.substr(0, at);
-    stage_ = trace.substr(at == trace.size() ? at : at + 1);
-    id_ = message.at("id");
+    traces_[message.at("id")] = trace;
+    Recall(message.at("id"));
     Json answer{{"module_hash", 42}, {"build_s", 0.5}, {"check_s", 0.25}, {"max_error", 0.125}};
     Log(fmt::format("build {}", id_));
     Stage("build", "building", answer);
     if (!answer.contains("failure")) Stage("check", "checking", answer);
     Log(fmt::format("built {}", id_));
     return answer;
+  }
+
+  // The mode and the stage of a job that was built here.
+  void Recall(int64_t id) {
+    id_ = id;
+    const std::string& trace = traces_.at(id);
+    const std::size_t at = std::min(trace.find('@'), trace.size());
+    mode_ = trace.substr(0, at);
+    stage_ = trace.substr(at == trace.size() ? at : at + 1);
   }
 
   Json Time(const Json& message) {
@@ -90,6 +98,7 @@ class FakeWorker {
                 {"calls", 3},
                 {"time_s", 0.75},
                 {"max_error", 0.5}};
+    Recall(message.at("id"));
     Log(fmt::format("time {} {}", id_, message.at("cutoff_s").get<double>()));
     Stage("time", "timing", answer);
     Log(fmt::format("timed {}", id_));
@@ -187,7 +196,8 @@ class FakeWorker {
  private:
   int frames_fd_;
   std::string log_ = "/dev/null";
-  std::string mode_, stage_;
+  std::map<int64_t, std::string> traces_;
+  std::string mode_, stage_;  // of job id_
   int64_t id_ = 0;
   bool deaf_ = false;
   bool then_die_ = false;
