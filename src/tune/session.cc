@@ -31,6 +31,8 @@ using Clock = std::chrono::steady_clock;
 
 // Candidates that are measured once more at the end, so that luck does not choose the winner.
 constexpr int kConfirmed = 3;
+// The blob that holds what Searcher::SaveState said when the last candidates were handed out.
+constexpr const char* kSearchState = "search_state";
 
 double Seconds(Clock::time_point since) {
   return std::chrono::duration<double>(Clock::now() - since).count();
@@ -276,14 +278,19 @@ Status Session::Restore() {
   std::vector<search::StatePtr> states;
   std::vector<std::optional<double>> latencies;
   for (const store::Measurement& m : measured_) {
+    if (m.node < 0 || m.node >= static_cast<int64_t>(records.size())) {
+      return Fail(Code::kRunDirectory, "{}: trial {} is of node {}, which is not in it",
+                  (run_->path() / "run.db").string(), m.trial, m.node);
+    }
     observations.push_back({m.node, m.failure.empty(), m.median_s});
-    TW_TRY(search::StatePtr state,
-           space_->Decode(records.at(static_cast<std::size_t>(m.node)).state));
+    TW_TRY(search::StatePtr state, space_->Decode(records[static_cast<std::size_t>(m.node)].state));
     states_[m.node] = state;
     states.push_back(state);
     latencies.push_back(m.failure.empty() ? std::optional(m.median_s) : std::nullopt);
   }
   TW_CHECK(model_->Update(states, latencies));
+  TW_TRY(const std::optional<std::string> saved, run_->store().Blob(kSearchState));
+  if (saved) TW_CHECK(parts_.searcher->LoadState(*saved));
   return parts_.searcher->Restore(records, observations);
 }
 
@@ -313,7 +320,7 @@ Status Session::Propose(std::vector<search::Candidate>& candidates) {
   // Nodes first: a measurement never stands without its program.
   std::vector<store::Node> rows;
   for (const search::NodeRecord& n : parts_.searcher->TakeChanges()) rows.push_back(ToRow(n));
-  return run_->store().Commit(rows, {});
+  return run_->store().Commit(rows, {}, {{kSearchState, parts_.searcher->SaveState()}});
 }
 
 Status Session::MeasureBatch(const std::vector<search::Candidate>& candidates) {

@@ -1,31 +1,27 @@
 #include "tvm/alignment.h"
 
-#include <nlohmann/json.hpp>
-#include <string>
+#include "tvm/ffi.h"
 
 namespace tw::tvm_api {
 
-using Json = nlohmann::json;
-
 Result<Module> WithElementAlignment(const Module& module) {
-  // A buffer's type cannot be changed in place, and this TVM exports no rewriter of expressions;
-  // in the JSON graph it is one field.
-  Json graph = Json::parse(module.ToJson(), nullptr, false);
-  if (!graph.is_object()) return Fail(Code::kInternal, "TVM's JSON of a module is no JSON");
-  Json& nodes = graph["nodes"];
-  bool found = false;
-  for (const Json& node : nodes) {
-    if (node["type"] != "tirx.PrimFunc") continue;
-    const std::size_t parameters = node["data"]["params"];
-    for (const std::size_t parameter : nodes[parameters]["data"]) {
-      const std::size_t type = nodes[parameter]["data"]["ty"];
-      if (nodes[type]["type"] != "tirx.BufferType") continue;
-      nodes[type]["data"]["data_alignment"] = 1;  // TVM raises it to the size of an element
-      found = true;
+  return Catch(Code::kInternal, "relaxing the alignment of arguments", [&]() -> Result<Module> {
+    // TVM exports no rewriter of expressions, and a buffer's type may be shared with other
+    // modules: a private copy through JSON, whose types are then changed in place.
+    const Any copy = Call("ffi.FromJSONGraphString",
+                          Call("ffi.ToJSONGraphString", Get(module), ffi::Map<ffi::String, Any>()));
+    const ffi::reflection::FieldSetter set("tirx.BufferType", "data_alignment");
+    for (const auto& [variable, function] :
+         GetField(copy, "functions").cast<ffi::Map<Any, Any>>()) {
+      if (!IsA(function, "tirx.PrimFunc")) continue;
+      for (const Any& parameter : GetField(function, "params").cast<ffi::Array<Any>>()) {
+        const Any type = GetField(parameter, "ty");
+        // 1: of one element at least, which TVM takes into account by itself.
+        if (IsA(type, "tirx.BufferType")) set(type.cast<ffi::ObjectRef>(), int64_t{1});
+      }
     }
-  }
-  if (!found) return Fail(Code::kInternal, "the program has no tensor among its arguments");
-  return Module::FromJson(graph.dump());
+    return Wrap<Module>(copy);
+  });
 }
 
 }  // namespace tw::tvm_api

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -248,6 +249,13 @@ TEST_F(BuildTest, ExportedVectorCodeTakesUnalignedMemory) {
     ASSERT_TRUE(ran.ok()) << ran.error().message;
     for (int64_t i = 0; i < kCount; ++i) ASSERT_EQ(out[i], in[i] * 3 + 5) << offset << ": " << i;
   }
+}
+
+// TVM's JSON has numbers that JSON has not: the start of a maximum.
+TEST_F(BuildTest, ExportsAProgramWithInfinities) {
+  const Module module = testing::Elementwise({6}, 1, -std::numeric_limits<double>::infinity());
+  const Status status = ExportLibrary(module, Llvm(), "lowest", folder_ / "lowest.so");
+  EXPECT_TRUE(status.ok()) << status.error().message;
 }
 
 TEST_F(BuildTest, ExportErrors) {

@@ -79,6 +79,19 @@ class Resume(TestCase):
         self.assertEqual(self.measurements(run)[:3], first)
         self.assertEqual(len(self.measurements(run)), 5)
 
+    def test_an_extended_run_measures_what_one_long_run_would_have(self):
+        keys = []
+        for name, stops in (("long", (8,)), ("short", (4, 8))):
+            run = self.tmp / name
+            for trials in stops:
+                self.tune(
+                    *SMALL,
+                    *("--search", "random", "--batch", 4),
+                    *("--trials", trials, "--run-dir", run),
+                )
+            keys.append([row[1] for row in self.measurements(run)])
+        self.assertEqual(keys[0], keys[1])
+
     def test_two_runs_in_one_directory(self):
         run = self.tmp / "run"
         process = start_tool(*self.command(run))
