@@ -8,8 +8,8 @@ RELEASE := build/release/tensorwright
 SOURCES := git ls-files -co --exclude-standard --
 
 # Folders whose tests run under the sanitizers (docs/sanitizers.md says why these).
-ASAN_FOLDERS ?= base leir search store measure tvm lower space verify
-TSAN_FOLDERS ?= base leir search store measure
+ASAN_FOLDERS ?= base leir search llm store measure tvm lower space verify worker
+TSAN_FOLDERS ?= base leir search llm store measure
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build release demo test check check-format check-includes check-shell \

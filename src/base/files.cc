@@ -43,7 +43,7 @@ int WriteAll(int fd, std::string_view bytes) {
 }  // namespace
 
 std::string SystemReason(int error_number) {
-  const std::string reason = std::generic_category().message(error_number);
+  std::string reason = std::generic_category().message(error_number);
   switch (error_number) {
     case ENOSPC:
     case EDQUOT:

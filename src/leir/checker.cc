@@ -134,7 +134,7 @@ class StatementChecker {
       AssumePrefixStarted();
       const Status status = Indices(*tensor, load.operands, load.location, "read");
       scope_.Restore(mark);
-      TW_CHECK(status);
+      if (!status.ok()) return status.error();
     } else {
       TW_CHECK(Indices(*tensor, load.operands, load.location, "read"));
     }

@@ -357,7 +357,7 @@ Result<Outcome> WorkerPool::MeasureOne(const Job& job, double timeout_s, const s
       },
       stop);
   options_.timeout_s = usual;
-  TW_CHECK(status);
+  if (!status.ok()) return status.error();
   if (path.empty() || outcome.failure != FailureKind::kNone || stop) return outcome;
   // The outputs of the last call are still in the worker's buffers.
   Slot* one[] = {slots_.front().get()};

@@ -17,7 +17,7 @@ Schedule ScheduleOf(const Any& candidate) {
 }
 
 // A CostModel for TVM that asks `predict`. It is neither trained nor saved through TVM.
-Any CostModelOf(Predictor predict) {
+Any CostModelOf(const Predictor& predict) {
   const auto unused_path = [](const ffi::String&) {};
   const auto unused_update = [](const Any&, const Any&, const Any&) {};
   const auto score = [predict](const Any&, const List& candidates, void* out) {

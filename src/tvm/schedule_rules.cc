@@ -87,7 +87,7 @@ std::vector<std::string> RuleNotes::Take() const {
   return notes_;
 }
 
-List GuardRules(const List& rules, std::shared_ptr<RuleNotes> notes) {
+List GuardRules(const List& rules, const std::shared_ptr<RuleNotes>& notes) {
   List guarded;
   for (const Any& rule : rules) {
     const bool custom = ShortKey(rule) == "ApplyCustomRule";

@@ -26,6 +26,6 @@ class RuleNotes {
 // cache (it throws on a consumer with several tiled producers, as in a gated MLP); every other
 // rule, and this one if it throws again, leaves the block as it is. ApplyCustomRule is not wrapped,
 // since TVM tells it by its type.
-ffi::Array<Any> GuardRules(const ffi::Array<Any>& rules, std::shared_ptr<RuleNotes> notes);
+ffi::Array<Any> GuardRules(const ffi::Array<Any>& rules, const std::shared_ptr<RuleNotes>& notes);
 
 }  // namespace tw::tvm_api
